@@ -1,0 +1,1 @@
+//! The wire: frames, encryption, the server loop and the client.

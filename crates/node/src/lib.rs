@@ -1,0 +1,1 @@
+//! The Node addon: thin bindings over the other crates.
