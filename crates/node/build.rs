@@ -1,3 +1,5 @@
+//! Sets up linking for a Node addon.
+
 fn main() {
     napi_build::setup();
 }

@@ -1,1 +1,20 @@
 //! The Node addon: thin bindings over the other crates.
+//!
+//! Two kinds of calls cross. *Hot calls* are free functions without arguments: they read and write
+//! the thread's [`shared_buffer`] and return one number. All other calls return an envelope
+//! (see [`error`]), which `src/native.ts` unwraps.
+
+// napi's macros want `pub` items, though nobody links against this crate.
+#![allow(unreachable_pub)]
+
+mod error;
+mod panics;
+mod shared_buffer;
+
+use napi_derive::napi;
+
+/// The version of the package this binary was built for.
+#[napi(catch_unwind)]
+pub fn native_version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}

@@ -1,0 +1,125 @@
+//! How a failure crosses to JavaScript: as a tagged envelope, never as text alone.
+//! `src/native.ts` turns it into the error classes.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+use napi::bindgen_prelude::{Either4, JsObjectValue, Object, ToNapiValue};
+use napi::Env;
+use napi_derive::napi;
+
+/// A value inside an error's `details`: a number, a text, numbers or texts.
+pub(crate) type Detail = Either4<f64, String, Vec<f64>, Vec<String>>;
+
+/// What went wrong, for JavaScript.
+#[napi(object)]
+pub struct NativeError {
+    /// One of the stable `ERR_BELLIS_…` codes.
+    pub code: String,
+    /// What is wrong and what to do about it, in words.
+    pub message: String,
+    /// Which option or file is meant.
+    pub path: Option<String>,
+    /// The value that was refused, as text.
+    pub value: Option<String>,
+    /// Typed fields of the error class that the code belongs to.
+    #[napi(ts_type = "Record<string, number | string | number[] | string[]>")]
+    pub details: Option<HashMap<String, Detail>>,
+}
+
+impl NativeError {
+    /// An error with a code and a message only.
+    pub(crate) fn new(code: &str, message: impl Into<String>) -> Self {
+        Self {
+            code: code.to_owned(),
+            message: message.into(),
+            path: None,
+            value: None,
+            details: None,
+        }
+    }
+
+    /// A refused value: `path` names the option.
+    pub(crate) fn validation(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new("ERR_BELLIS_VALIDATION", message).at(path)
+    }
+
+    /// A defect on our side, or a call that `src/native.ts` never makes.
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Self::new("ERR_BELLIS_NATIVE", message)
+    }
+
+    /// Names the option or file.
+    pub(crate) fn at(mut self, path: impl Into<String>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+
+    /// Adds a typed field.
+    pub(crate) fn with(mut self, name: &str, detail: Detail) -> Self {
+        self.details
+            .get_or_insert_default()
+            .insert(name.to_owned(), detail);
+        self
+    }
+}
+
+/// Runs `call` and wraps what it gives: `{ ok }` or `{ error }`. A panic is an error too.
+pub(crate) fn envelope<'env, T: ToNapiValue>(
+    env: &'env Env,
+    call: impl FnOnce() -> Result<T, NativeError>,
+) -> napi::Result<Object<'env>> {
+    let mut object = Object::new(env)?;
+    match guarded(call) {
+        Ok(value) => object.set_named_property("ok", value)?,
+        Err(error) => object.set_named_property("error", error)?,
+    }
+    Ok(object)
+}
+
+/// Runs `call`; a panic becomes an `ERR_BELLIS_NATIVE` error.
+pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T, NativeError>) -> Result<T, NativeError> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(result) => result,
+        Err(panic) => Err(from_panic(panic.as_ref())),
+    }
+}
+
+/// The error for a caught panic.
+pub(crate) fn from_panic(panic: &(dyn Any + Send)) -> NativeError {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message");
+    NativeError::internal(format!(
+        "panic in bellis's native code: {text}. Please report this"
+    ))
+}
+
+/// What a hot call returns instead of a result when it failed; [`take_error`] has the error.
+pub(crate) const FAILED: f64 = -2.0;
+
+thread_local! {
+    static LAST_ERROR: RefCell<Option<NativeError>> = const { RefCell::new(None) };
+}
+
+/// Runs a hot call, which returns one number. On failure it returns [`FAILED`] and keeps the error.
+#[inline]
+pub(crate) fn sentinel(call: impl FnOnce() -> Result<f64, NativeError>) -> f64 {
+    match guarded(call) {
+        Ok(value) => value,
+        Err(error) => {
+            LAST_ERROR.with(|last| last.replace(Some(error)));
+            FAILED
+        }
+    }
+}
+
+/// The error of the last hot call on this thread that returned -2.
+#[napi(catch_unwind)]
+pub fn take_error() -> Option<NativeError> {
+    LAST_ERROR.with(RefCell::take)
+}
