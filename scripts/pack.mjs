@@ -1,8 +1,8 @@
 // Packs what a release publishes: the library, and a platform package for each binary that was built.
 // `node scripts/pack.mjs [DIRECTORY]` writes the tarballs there (default `.build/packages`).
 //
-// The library's `optionalDependencies` exist only in what is packed: a checkout builds its own binary, and
-// a lockfile must not name versions that are not published yet.
+// The library's `optionalDependencies` exist only in what is packed, and name the platform packages packed with
+// it: a checkout builds its own binary, and a lockfile must not name versions that are not published yet.
 import {
 	cpSync,
 	existsSync,
@@ -26,10 +26,9 @@ export function platformManifests() {
 	return new Map(platforms.map((platform) => [platform, readManifest(join('npm', platform))]));
 }
 
-/** The library's manifest as it is published: with its platform packages, without what a checkout needs. */
-export function publishedManifest() {
+/** The library's manifest as it is published with these platform packages, without what a checkout needs. */
+export function publishedManifest(platforms) {
 	const { scripts, devDependencies, napi, ...manifest } = readManifest('.');
-	const platforms = [...platformManifests().values()];
 	return {
 		...manifest,
 		optionalDependencies: Object.fromEntries(platforms.map(({ name, version }) => [name, version])),
@@ -59,21 +58,22 @@ async function pack(manifest, files, directory) {
  */
 export async function packAll(directory) {
 	mkdirSync(directory, { recursive: true });
-	const manifest = publishedManifest();
+	const packed = [];
+	const platforms = {};
+	for (const [platform, manifest] of platformManifests()) {
+		if (!existsSync(join(root, manifest.main))) {
+			console.error(`no ${manifest.main} here: its package is not packed`);
+			continue;
+		}
+		platforms[platform] = await pack(manifest, [manifest.main, 'LICENSE'], directory);
+		packed.push(manifest);
+	}
+	const manifest = publishedManifest(packed);
 	const library = await pack(
 		manifest,
 		manifest.files.filter((file) => existsSync(join(root, file))),
 		directory,
 	);
-	const platforms = {};
-	for (const [platform, platformManifest] of platformManifests()) {
-		const binary = platformManifest.main;
-		if (!existsSync(join(root, binary))) {
-			console.error(`no ${binary} here: its package is not packed`);
-			continue;
-		}
-		platforms[platform] = await pack(platformManifest, [binary, 'LICENSE'], directory);
-	}
 	return { library, platforms };
 }
 
