@@ -1,0 +1,2 @@
+/** What piscina's workers run a block: nothing. */
+export default function nothing() {}
