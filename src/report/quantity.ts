@@ -1,0 +1,55 @@
+import type { Distribution } from './run-report.js';
+
+/** What stands where there are no samples. */
+export const noSamples = '—';
+
+const timeUnits: readonly [unit: string, seconds: number][] = [
+	['h', 3600],
+	['min', 60],
+	['s', 1],
+	['ms', 1e-3],
+	['µs', 1e-6],
+];
+
+const byteUnits = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
+
+/**
+ * A duration with one decimal in the largest unit that it fills, such as `349.4 ms`; the smallest unit is µs.
+ * A value that would round up to the next unit (999.96 ms) is given in that one.
+ */
+export function formatDuration(seconds: number): string {
+	if (!Number.isFinite(seconds)) return noSamples;
+	for (const [unit, size] of timeUnits) {
+		if (unit === 'µs' || Number((seconds / size).toFixed(1)) >= 1) {
+			return `${(seconds / size).toFixed(1)} ${unit}`;
+		}
+	}
+	return noSamples;
+}
+
+/** A size in steps of 1024 with one decimal, such as `20.6 MB`. */
+export function formatBytes(bytes: number): string {
+	if (!Number.isFinite(bytes)) return noSamples;
+	let value = bytes;
+	let unit = 0;
+	while (Number(value.toFixed(1)) >= 1024 && unit < byteUnits.length - 1) {
+		value /= 1024;
+		unit++;
+	}
+	return `${value.toFixed(1)} ${byteUnits[unit]}`;
+}
+
+/** `mean ± std`; the mean alone for one sample; a dash for none. */
+export function formatDistribution(
+	distribution: Distribution,
+	format: (value: number) => string = formatDuration,
+): string {
+	if (distribution.count === 0 || !Number.isFinite(distribution.mean)) return noSamples;
+	const mean = format(distribution.mean);
+	return distribution.count === 1 ? mean : `${mean} ± ${format(distribution.std)}`;
+}
+
+/** A count with its noun, such as `1 block`, `16 blocks`. */
+export function counted(count: number, noun: string): string {
+	return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
