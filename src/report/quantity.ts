@@ -3,12 +3,13 @@ import type { Distribution } from './run-report.js';
 /** What stands where there are no samples. */
 export const noSamples = '—';
 
-const timeUnits: readonly [unit: string, seconds: number][] = [
-	['h', 3600],
-	['min', 60],
-	['s', 1],
-	['ms', 1e-3],
-	['µs', 1e-6],
+/** Units of time, smallest first, each with its seconds and how many of it make the next. */
+const timeUnits: readonly { unit: string; seconds: number; limit: number }[] = [
+	{ unit: 'µs', seconds: 1e-6, limit: 1000 },
+	{ unit: 'ms', seconds: 1e-3, limit: 1000 },
+	{ unit: 's', seconds: 1, limit: 60 },
+	{ unit: 'min', seconds: 60, limit: 60 },
+	{ unit: 'h', seconds: 3600, limit: Number.POSITIVE_INFINITY },
 ];
 
 const byteUnits = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
@@ -19,10 +20,9 @@ const byteUnits = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
  */
 export function formatDuration(seconds: number): string {
 	if (!Number.isFinite(seconds)) return noSamples;
-	for (const [unit, size] of timeUnits) {
-		if (unit === 'µs' || Number((seconds / size).toFixed(1)) >= 1) {
-			return `${(seconds / size).toFixed(1)} ${unit}`;
-		}
+	for (const { unit, seconds: size, limit } of timeUnits) {
+		const value = (seconds / size).toFixed(1);
+		if (Number(value) < limit) return `${value} ${unit}`;
 	}
 	return noSamples;
 }

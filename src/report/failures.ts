@@ -1,0 +1,49 @@
+import type { FailureReport, TaskRunReport } from './run-report.js';
+
+/** Longest text of one failure in a summary, in characters: a thousand long failures stay readable. */
+const longestFailure = 2_000;
+/** Longest text of all failures in a summary, in characters. */
+const longestSection = 48_000;
+
+/**
+ * The first failures of each task that has any, with the number of those not shown.
+ *
+ * @param shown how many to show; with 1 only the first failure of the first failed task is shown
+ */
+export function failureLines(tasks: readonly TaskRunReport[], shown: number): string[] {
+	const failed = tasks.filter((task) => task.failures.length > 0);
+	const lines: string[] = [];
+	let left = shown;
+	let room = longestSection;
+	for (const task of failed) {
+		if (left <= 0 || room <= 0) break;
+		const some: string[] = [];
+		let count = 0;
+		for (const failure of task.failures.slice(0, left)) {
+			const body = failureText(failure);
+			if (body.length > room) break;
+			room -= body.length;
+			if (count > 0) some.push('');
+			some.push(...body.split('\n').map((line) => (line ? `  ${line}` : line)));
+			count++;
+		}
+		if (count === 0) break;
+		left -= count;
+		if (lines.length > 0) lines.push('');
+		const title = count === 1 ? 'First failure' : `First ${count} failures`;
+		lines.push(`${title} in task '${task.taskId}':`, ...some);
+		const more = task.failed - count;
+		if (more > 0) {
+			lines.push(`  (+ ${more} more failed block${more === 1 ? '' : 's'}; see worker logs)`);
+		}
+	}
+	return lines;
+}
+
+/** A failure as its stack, or its name and message where it has none, capped with a note. */
+export function failureText(failure: FailureReport): string {
+	const headline = failure.message ? `${failure.name}: ${failure.message}` : failure.name;
+	const text = (failure.stack || headline).trimEnd();
+	if (text.length <= longestFailure) return text;
+	return `${text.slice(0, longestFailure)}\n… (${text.length - longestFailure} more characters; see worker logs)`;
+}

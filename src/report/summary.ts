@@ -1,0 +1,111 @@
+import { failureLines } from './failures.js';
+import { resourcePanel } from './resource-panel.js';
+import type { RunReport, TaskRunReport } from './run-report.js';
+
+/** How a summary is written. */
+export interface SummaryOptions {
+	/** Failures shown a task, from the first task that failed on. Default 1. */
+	readonly failuresShown?: number;
+	/** Columns of the terminal; the worker table drops its per-block columns where it wouldn't fit. Default 120. */
+	readonly columns?: number;
+}
+
+const indent = '    ';
+const gap = '  ';
+const columns: readonly [title: string, width: number, of: (task: TaskRunReport) => number][] = [
+	['blocks', 7, (task) => task.total],
+	['completed', 10, (task) => task.completed],
+	['skipped', 7, (task) => task.skipped],
+	['failed', 6, (task) => task.failed],
+	['orphaned', 8, (task) => task.orphaned],
+];
+
+/**
+ * The Execution Summary and the Resource Utilization panel of a run, in daisy's layout, without a trailing newline.
+ */
+export function renderSummary(report: RunReport, options: SummaryOptions = {}): string {
+	const lines = ['Execution Summary', '-----------------', ''];
+	if (report.interrupted) {
+		lines.splice(0, 0, `Interrupted by ${report.interrupted}: what had finished by then`, '');
+	}
+	lines.push(...summaryTable(report.tasks));
+	for (const part of [
+		failureLines(report.tasks, options.failuresShown ?? 1),
+		noteLines(report.tasks),
+		logLines(report),
+	]) {
+		if (part.length > 0) lines.push('', ...part.map((line) => (line ? indent + line : line)));
+	}
+	const panel = resourcePanel(report, options.columns ?? 120);
+	if (panel.length > 0) lines.push('', ...panel);
+	return lines.join('\n');
+}
+
+/** `✗` failed, `∅` orphaned, `…` unfinished, `✔` all done. */
+export function taskSymbol(task: TaskRunReport): string {
+	if (task.failed > 0) return '✗';
+	if (task.orphaned > 0) return '∅';
+	return task.completed < task.total ? '…' : '✔';
+}
+
+function summaryTable(tasks: readonly TaskRunReport[]): string[] {
+	const first = Math.max(4, ...tasks.map((task) => task.taskId.length)) + 2;
+	const row = (label: string, cells: readonly string[]) =>
+		(indent + [label.padEnd(first), ...cells].join(gap)).trimEnd();
+	const widthOf = (title: string, width: number, of: (task: TaskRunReport) => number) =>
+		Math.max(width, title.length, ...tasks.map((task) => String(of(task)).length));
+	const widths = columns.map(([title, width, of]) => widthOf(title, width, of));
+	return [
+		row(
+			'task',
+			columns.map(([title], i) => title.padStart(widths[i] ?? 0)),
+		),
+		row(
+			'─'.repeat(first),
+			widths.map((width) => '─'.repeat(width)),
+		),
+		...tasks.map((task) =>
+			row(
+				`${task.taskId} ${taskSymbol(task)}`,
+				columns.map(([, , of], i) => String(of(task)).padStart(widths[i] ?? 0)),
+			),
+		),
+	];
+}
+
+/** What went wrong without being a failure of one block: timeouts, checks, abandonment. */
+function noteLines(tasks: readonly TaskRunReport[]): string[] {
+	const lines: string[] = [];
+	for (const task of tasks) {
+		if (task.timeouts > 0) {
+			const value = task.timeoutIsDefault
+				? `the default timeoutMs of ${task.timeoutMs}`
+				: `timeoutMs: ${task.timeoutMs}`;
+			lines.push(
+				`${task.timeouts} block attempt(s) of task '${task.taskId}' ran past ${value}; raise timeoutMs for slow blocks`,
+			);
+		}
+		if (task.checkErrors > 0) {
+			lines.push(
+				`checkFunction of task '${task.taskId}' gave no answer for ${task.checkErrors} block(s); they ran as not done`,
+			);
+		}
+		if (task.abandonReason) {
+			lines.push(`task '${task.taskId}' was abandoned: ${task.abandonReason}`);
+		}
+	}
+	return lines;
+}
+
+function logLines(report: RunReport): string[] {
+	const failed = report.tasks.filter(
+		(task) => task.logDir && (task.failed > 0 || task.failedAttempts > 0 || task.abandonReason),
+	);
+	const [only] = failed;
+	if (!only) return [];
+	if (failed.length === 1) return [`See worker logs for details under ${only.logDir}/`];
+	return [
+		`See worker logs for failed tasks under ${report.logDir}/`,
+		...failed.map((task) => `  ${task.logDir}/`),
+	];
+}
