@@ -2,10 +2,10 @@ import { IMAGE_SHAPE, type RowColumn, TILE, TILE_GRID } from '../layout.js';
 import { type Box, Canvas, type Colour } from './canvas.js';
 
 /** Picture pixels between two tiles and around them: what is drawn there hides no pixel of a tile. */
-export const GUTTER = 6;
+export const GUTTER = 8;
 
 const PAPER: Colour = [246, 246, 243];
-const FAILING: Colour = [214, 40, 40];
+const FAILING: Colour = [224, 32, 32];
 
 /** The place of a tile in a mosaic. */
 export function tileBox([row, column]: RowColumn): Box {
