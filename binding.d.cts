@@ -18,6 +18,26 @@ export declare function debugPanic(place: string): { ok: number } | { error: Nat
 /** Panics in the thread pool; the promise rejects. For tests, like [`debug_panic`]. */
 export declare function debugPanicAsync(): Promise<number>
 
+/** A failed attempt. */
+export interface NativeBlockFailure {
+  /** Position of the task. */
+  task: number
+  /** Index of the block; `null` when the worker had none in hand. */
+  block: number | null
+  /** Number of the worker; `null` for none. */
+  worker: number | null
+  /** The first attempt is 1. */
+  attempt: number
+  /** The block won't be tried again. */
+  permanent: boolean
+  /** What kind of failure. */
+  kind: 'error' | 'timeout' | 'exit' | 'lost' | 'start'
+  /** What was thrown, or what is known of the death. */
+  error: NativeErrorReport
+  /** When, in UNIX seconds. */
+  at: number
+}
+
 /** What went wrong, for JavaScript. */
 export interface NativeError {
   /** One of the stable `ERR_BELLIS_…` codes. */
@@ -32,8 +52,344 @@ export interface NativeError {
   details?: Record<string, number | string | number[] | string[]>
 }
 
+/** What a worker reports about anything thrown; capped by the worker. */
+export interface NativeErrorReport {
+  /** Class name of the error. */
+  name: string
+  /** Its message. */
+  message: string
+  /** Its stack, with the user's files. */
+  stack: string | null
+  /** JSON: chain of causes, errors of an AggregateError, other fields. */
+  details: string | null
+}
+
+/** Measurements inside the blocks of a task. */
+export interface NativeResourceReport {
+  /** Blocks measured. */
+  measured: number
+  /** Largest peak of resident memory, in bytes. */
+  maxPeakRss: number
+  /** Wall time, in seconds. */
+  wall: NativeStat
+  /** Processor time, in seconds. */
+  cpu: NativeStat
+  /** Peak resident memory, in bytes. */
+  peakRss: NativeStat
+  /** Bytes read. */
+  ioRead: NativeStat
+  /** Bytes written. */
+  ioWrite: NativeStat
+}
+
+/** A region: begin and extent, safe integers, one per axis. */
+export interface NativeRoi {
+  /** Begin. */
+  offset: Array<number>
+  /** Extent. */
+  shape: Array<number>
+}
+
+/** A run: its tasks and the rules for all of them. `null` means not given. */
+export interface NativeRunConfig {
+  /** The tasks, in pipeline order. */
+  tasks: Array<NativeRunTask>
+  /** Pairs of upstream and downstream task positions. */
+  edges: [number, number][]
+  /** Global budget of named resources. */
+  resources: Record<string, number>
+  /** Which task is served first; `null` is round robin in pipeline order. */
+  order: 'levels' | 'depth-first' | null
+  /** The run stops after that many permanently failed blocks. */
+  maxFailures: number | null
+  /** The run stops at the first permanent failure. */
+  failFast: boolean
+  /** How long running blocks may go on after an interrupt, in milliseconds. */
+  shutdownGraceMs: number
+  /** `null` is loopback, `'auto'` finds an address, else a name or address to bind and advertise. */
+  host: string | null
+  /** 16 hex digits, for messages. */
+  runId: string
+  /** Directory of the worker logs, passed on to workers. */
+  logDir: string | null
+  /** How many failures per task are kept in the result; the rest is counted. */
+  failuresKept: number
+  /** How many local workers may start at once. */
+  cores: number
+}
+
+/** Why a run ended early. */
+export interface NativeRunError {
+  /** One of the stable codes. */
+  code: string
+  /** In words. */
+  message: string
+  /** Position of the task that it is about. */
+  task: number | null
+  /** Typed fields of the error class. */
+  details: Record<string, string> | null
+}
+
+/** Events of a run, delivered in order on the thread of the one who started it. All are rare. */
+export type NativeRunEvent =
+  | { kind: 'startWorker'; /** Position of the task. */
+    task: number; /** Number of the worker. */
+  worker: number }
+  | { kind: 'killWorker'; /** Number of the worker. */
+    worker: number; /** Why. */
+    reason: 'lost' | 'timeout' | 'shutdown' | 'interrupt' | 'never-connected' | 'retired'; /** How long it may take to end by itself, in milliseconds. */
+  graceMs: number }
+  | { kind: 'check'; /** Position of the task. */
+    task: number; /** Block indices. */
+  blocks: Float64Array }
+  | { kind: 'failure'; /** The attempt. */
+  failure: NativeBlockFailure }
+  | { kind: 'notice'; /** How bad it is. */
+    level: 'info' | 'warning'; /** Stable name of the notice. */
+    code: string; /** Position of the task that it is about. */
+    task: number | null; /** In words. */
+  message: string }
+  | { kind: 'taskFinished'; /** Position of the task. */
+  task: number }
+  | { kind: 'finished'; /** What is left of it. */
+  result: NativeRunResult }
+
+/** A block in a worker. */
+export interface NativeRunningBlock {
+  /** Position of the task. */
+  task: number
+  /** Index of the block. */
+  block: number
+  /** Number of the worker. */
+  worker: number
+  /** For how long, in seconds. */
+  age: number
+}
+
+/** What is left of a run. */
+export interface NativeRunResult {
+  /** Per task. */
+  states: Array<NativeTaskState>
+  /** Per task, the permanent ones, as many as were to be kept. */
+  failures: Array<Array<NativeBlockFailure>>
+  /** Per task: first exit in words, with the last lines of stderr. */
+  firstWorkerError: Array<string | undefined | null>
+  /** Per task. */
+  reports: Array<NativeTaskReport>
+  /** How the run ended. */
+  outcome: 'finished' | 'interrupted' | 'failure-limit' | 'failed'
+  /** For outcome `failed`. */
+  error: NativeRunError | null
+  /** UNIX seconds. */
+  startedAt: number
+  /** UNIX seconds. */
+  finishedAt: number
+}
+
+/** The state of a run at one moment. */
+export interface NativeRunSnapshot {
+  /** Per task. */
+  tasks: Array<NativeTaskState>
+  /** The block that has been running longest. */
+  oldestRunning: NativeRunningBlock | null
+}
+
+/** One task of a run. */
+export interface NativeRunTask {
+  /** Geometry and retries. */
+  spec: NativeTaskSpec
+  /** Workers at once. */
+  maxWorkers: number
+  /** Starts beyond `maxWorkers` over the run. */
+  maxWorkerRestarts: number
+  /** Time a block may take, in milliseconds. */
+  timeoutMs: number
+  /** Cost of one worker in named resources. */
+  requires: Record<string, number>
+  /** Higher goes first; 0 is usual. */
+  priority: number
+  /** Delay before a failed block is tried again, in milliseconds; doubles with each attempt. */
+  retryDelayMs: number
+  /** What a worker does after a block that threw. */
+  onBlockError: 'restart-worker' | 'keep-worker'
+  /** A start that isn't connected by then is lost, in milliseconds; `null` is never. */
+  connectTimeoutMs: number | null
+  /** Blocks that one worker runs at once. */
+  concurrency: number
+  /** Workers are processes on this machine: their starts are paced to the cores. */
+  local: boolean
+  /** Directory of the tracking store; `null` is none. */
+  trackingPath: string | null
+  /** Blocks are measured in the worker and the figures kept in the store. */
+  resourceTracking: boolean
+  /** What happens to a store of another layout. */
+  onLayoutMismatch: 'error' | 'recreate'
+  /** The total region that an old store without structural parameters was made for. */
+  grownFrom: NativeRoi | null
+  /** One byte per block, row-major; not zero is to be skipped. */
+  skipMask: Uint8Array | null
+  /** Blocks are to be asked about through `check` events. */
+  hasCheck: boolean
+  /** Done blocks are asked about too. */
+  verifyDone: boolean
+  /** Opaque; travels to the workers. */
+  functionReference: string
+  /** Opaque; travels to the workers. */
+  config: Uint8Array | null
+}
+
+/** A distribution; `std` is the n-1 form and NaN below two samples. */
+export interface NativeStat {
+  /** Samples. */
+  count: number
+  /** Mean. */
+  mean: number
+  /** Standard deviation. */
+  std: number
+  /** Smallest. */
+  min: number
+  /** Largest. */
+  max: number
+  /** Sum. */
+  total: number
+}
+
+/** The timeline of one task. */
+export interface NativeTaskReport {
+  /** First start or skip. */
+  startedAt: number | null
+  /** Last release. */
+  finishedAt: number | null
+  /** From sending to return of blocks that succeeded, in seconds. */
+  roundTrip: NativeStat
+  /** Every started worker, by number. */
+  workers: Array<NativeWorkerReport>
+  /** From start to first asking. */
+  startup: NativeStat
+  /** Gaps before blocks. */
+  idle: NativeStat
+  /** From being told to stop to the exit. */
+  teardown: NativeStat
+  /** Time in blocks, failed attempts included. */
+  compute: NativeStat
+  /** Exits with code 0. */
+  cleanExits: number
+  /** Exits with another code or by a signal. */
+  errorExits: number
+  /** Workers that were stopped. */
+  stoppedExits: number
+  /** Measurements; `null` when none was asked for. */
+  resources: NativeResourceReport | null
+}
+
+/** The geometry and the retry rule of a task. Coordinates are safe integers, one per axis. */
+export interface NativeTaskSpec {
+  /** Name of the task, unique in its graph. */
+  taskId: string
+  /** Begin of the total read region. */
+  totalOffset: Array<number>
+  /** Extent of the total read region. */
+  totalShape: Array<number>
+  /** Begin of the template block's read region. */
+  readOffset: Array<number>
+  /** Extent of the template block's read region. */
+  readShape: Array<number>
+  /** Begin of the template block's write region. */
+  writeOffset: Array<number>
+  /** Extent of the template block's write region. */
+  writeShape: Array<number>
+  /** What happens at the upper border. */
+  fit: 'valid' | 'overhang' | 'shrink'
+  /** Whether blocks that touch each other's regions must not run together. */
+  readWriteConflict: boolean
+  /** Attempts after the first. */
+  maxRetries: number
+  /** Whether blocks may read nothing that an upstream task writes. */
+  allowUncovered: boolean
+}
+
+/** The counters of one task. */
+export interface NativeTaskState {
+  /** All blocks. */
+  total: number
+  /** Blocks that could run now. */
+  ready: number
+  /** Blocks that wait for others. */
+  pending: number
+  /** Blocks that workers have. */
+  processing: number
+  /** Finished blocks, skipped ones included. */
+  completed: number
+  /** Blocks that didn't have to run. */
+  skipped: number
+  /** Blocks that failed for good. */
+  failed: number
+  /** Blocks that will never run, because one they need failed. */
+  orphaned: number
+  /** Something was handed out or skipped. */
+  started: boolean
+  /** No block is left. */
+  done: boolean
+  /** The task was given up. */
+  abandoned: boolean
+  /** Why it was given up. */
+  abandonReason: string | null
+  /** Workers started. */
+  workerStarts: number
+  /** Starts beyond the first `maxWorkers`. */
+  workerRestarts: number
+  /** Exits that weren't clean. */
+  workerFailures: number
+  /** Attempts that failed, retried ones included. */
+  failedAttempts: number
+  /** Calls of the check function that failed. */
+  checkErrors: number
+  /** Attempts that took too long. */
+  timeouts: number
+  /** Workers asked for that haven't connected. */
+  startingWorkers: number
+  /** Workers connected. */
+  connectedWorkers: number
+  /** Of these without a block. */
+  idleWorkers: number
+  /** Wants a worker and lacks the resources for it. */
+  waitsForResources: boolean
+  /** The first error of a block or a worker, in words; known at the end of the run. */
+  firstError: string | null
+  /** The last error of a block or a worker, in words; known at the end of the run. */
+  lastError: string | null
+}
+
 /** The version of the package this binary was built for. */
 export declare function nativeVersion(): string
+
+/** One worker's life; times in UNIX seconds, durations in seconds. */
+export interface NativeWorkerReport {
+  /** Number of the worker. */
+  worker: number
+  /** The run started it; others came by themselves. */
+  startedByRun: boolean
+  /** When it was started, or came. */
+  startedAt: number
+  /** When it first asked for a block. */
+  firstAcquireAt: number | null
+  /** When it ended. */
+  exitedAt: number | null
+  /** From start to first asking. */
+  startup: number | null
+  /** Attempts, failed ones included. */
+  blocks: number
+  /** Gaps before its blocks. */
+  idle: NativeStat
+  /** Time in its blocks. */
+  compute: NativeStat
+  /** From being told to stop to its exit. */
+  teardown: number | null
+  /** How it ended. */
+  exit: 'running' | 'clean' | 'error' | 'stopped' | 'lost'
+  /** The end in words; empty for a clean one. */
+  exitReason: string
+}
 
 /**
  * The numbers shared with the hot calls: 16 slots for arguments and results, then 8192 for the

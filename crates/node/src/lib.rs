@@ -7,8 +7,10 @@
 // napi's macros want `pub` items, though nobody links against this crate.
 #![allow(unreachable_pub)]
 
+mod dto;
 mod error;
 mod panics;
+mod run;
 mod shared_buffer;
 
 use napi_derive::napi;

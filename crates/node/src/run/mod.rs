@@ -1,0 +1,6 @@
+//! The run in the driver: a thread of its own, reached by events and calls.
+
+mod config;
+mod convert;
+mod event;
+mod report;
