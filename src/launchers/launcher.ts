@@ -1,0 +1,66 @@
+/** What a launcher is told about the worker that it is to start. */
+export interface LaunchSpec {
+	/** The task that the worker will run blocks of. */
+	readonly taskId: string;
+	/** The worker's number, unique in the run. */
+	readonly workerId: number;
+	/** The program that a worker is: `command` with `args`, to be run with `env` added to the environment. */
+	readonly command: string;
+	/** Arguments for `command`: Node's flags first, then bellis's worker entry. */
+	readonly args: readonly string[];
+	/**
+	 * What the worker's environment must hold besides what a process has anyway: `BELLIS_CONTEXT`,
+	 * `NODE_OPTIONS` as workers may have it, and the task's own `env`.
+	 */
+	readonly env: Readonly<Record<string, string>>;
+	/** Where stdout and stderr go. */
+	readonly logs: WorkerLogs;
+}
+
+/** Where a worker's output goes. Launchers for clusters pass the paths to their batch system. */
+export interface WorkerLogs {
+	/** File for stdout, appended to; null when no file is wanted. */
+	readonly out: string | null;
+	/** File for stderr, appended to; null when no file is wanted. */
+	readonly err: string | null;
+	/** Whether lines go to the driver's console, and with which prefix. */
+	readonly console: 'none' | 'plain' | 'prefixed';
+}
+
+/** How a worker ended. */
+export interface Exit {
+	/** Exit code; null when a signal ended it or the code is unknown. */
+	readonly code: number | null;
+	/** Name of the signal that ended it. */
+	readonly signal?: string | null;
+	/** The end in words, for example `killed by SIGKILL`. Made from the other fields where it is missing. */
+	readonly reason?: string;
+	/** The last lines that the worker wrote to stderr. */
+	readonly stderrTail?: string;
+}
+
+/** A started worker. */
+export interface Handle {
+	/**
+	 * Settles when the worker is gone. A launcher that submits and returns has none: such a worker
+	 * lives and dies by its connection, with the task's `connectTimeoutMs`.
+	 */
+	readonly exited?: Promise<Exit>;
+	/** The process id, where the worker runs on this machine. */
+	readonly pid?: number | null;
+	/**
+	 * Ends the worker: politely at first, by force after `graceMs` milliseconds (0: by force at once).
+	 * Called more than once when the grace is cut short.
+	 */
+	stop(graceMs: number): void | Promise<void>;
+	/** What it is, for messages: `process 4711`, `job 12 of slurm`. */
+	describe(): string;
+}
+
+/**
+ * Starts workers. `start` may throw or reject: that is a failed start, an attempt of the task's
+ * budget. `signal` aborts when the run ends before `start` has returned.
+ */
+export interface Launcher {
+	start(spec: LaunchSpec, signal: AbortSignal): Promise<Handle>;
+}
