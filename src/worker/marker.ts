@@ -1,0 +1,26 @@
+/**
+ * A mark on the process that says what it is. It is kept under a registered symbol, so that two copies of
+ * the package in one process see the same.
+ */
+const KEY = Symbol.for('bellis.worker');
+
+/** What a process that bellis started as a worker knows about itself. */
+export interface WorkerMark {
+	/** Id of the task that it works for. */
+	readonly taskId: string;
+	/** Whether the module with the user's function is being imported. */
+	loading: boolean;
+}
+
+type Marked = { [KEY]?: WorkerMark };
+
+/** Marks this process as a worker. */
+export function markAsWorker(mark: WorkerMark): WorkerMark {
+	(globalThis as Marked)[KEY] = mark;
+	return mark;
+}
+
+/** The mark of this process; undefined in a driver or in a program of the user's own. */
+export function workerMark(): WorkerMark | undefined {
+	return (globalThis as Marked)[KEY];
+}
