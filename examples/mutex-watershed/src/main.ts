@@ -2,13 +2,13 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { InterruptedError } from 'bellis';
+import { InterruptedError, isBellisError } from 'bellis';
 import { equalityAffinities } from './affinities.js';
 import { NEIGHBORHOOD, outputPaths } from './layout.js';
 import { type Options, parseOptions } from './options.js';
 import { writePictures } from './pictures/write.js';
 import { makeRuns } from './runs.js';
-import { readLabels, Volume } from './volume.js';
+import { ForeignVolumeError, readLabels, Volume } from './volume.js';
 
 const GROUND_TRUTH = fileURLToPath(new URL('../data/ground-truth.zarr', import.meta.url));
 
@@ -31,7 +31,11 @@ async function main(options: Options): Promise<void> {
 try {
 	await main(parseOptions(process.argv.slice(2)));
 } catch (error) {
-	// Ctrl-C: the summary of what finished is printed already, and what is done stays done.
-	if (!(error instanceof InterruptedError)) throw error;
-	process.exitCode = error.exitCode;
+	if (error instanceof InterruptedError) {
+		// Ctrl-C: the summary of what finished is printed already, and what is done stays done.
+		process.exitCode = error.exitCode;
+	} else if (error instanceof ForeignVolumeError || isBellisError(error)) {
+		console.error(`error: ${error.message}`);
+		process.exitCode = 1;
+	} else throw error;
 }

@@ -17,6 +17,15 @@ const CODECS = [{ name: 'bytes', configuration: { endian: 'little' } }] as const
 
 type ZarrArray<D extends zarr.DataType> = zarr.Array<D, FileSystemStore>;
 
+/** Something else is where the example wants to write its arrays. */
+export class ForeignVolumeError extends Error {
+	override readonly name = 'ForeignVolumeError';
+
+	constructor(path: string) {
+		super(`${path} was not written by this example: name another folder with --out`);
+	}
+}
+
 /** A rectangle of pixels: its first row and column, and its numbers of rows and columns. */
 export interface Window {
 	readonly offset: RowColumn;
@@ -70,7 +79,7 @@ export class Volume {
 	 * Writes a new group with the input and an empty segmentation. A group of an earlier call is
 	 * replaced.
 	 *
-	 * @throws Error when something else is there already; nothing is changed then
+	 * @throws ForeignVolumeError when something else is there already; nothing is changed then
 	 */
 	static async create(
 		path: string,
@@ -152,7 +161,7 @@ async function removeOwnGroup(path: string): Promise<void> {
 	const root = zarr.root(new FileSystemStore(path));
 	const group = await zarr.open.v3(root, { kind: 'group' }).catch(() => undefined);
 	if (group?.attrs.written_by !== OWNER.written_by) {
-		throw new Error(`${path} was not written by this example: name another folder with --out`);
+		throw new ForeignVolumeError(path);
 	}
 	await rm(path, { recursive: true });
 }
