@@ -1,0 +1,132 @@
+import { blockNumber } from './block-number.js';
+import { type Coordinate, ceilDiv, floorDiv } from './geometry/coordinate.js';
+import { Roi } from './geometry/roi.js';
+
+/** How the blocks at the upper border are treated when the volume doesn't divide evenly. */
+export type Fit = 'valid' | 'overhang' | 'shrink';
+
+/** What places the blocks of a task: the total read region, one block's read and write, the fit. */
+export interface BlockLayout {
+	readonly taskId: string;
+	readonly totalRoi: Roi;
+	readonly readRoi: Roi;
+	readonly writeRoi: Roi;
+	readonly fit: Fit;
+}
+
+/**
+ * Turns the row-major index of a block into its Rois, its number and its cells, by arithmetic alone
+ * and without keeping anything for a block. Expects a checked layout: equal numbers of axes, write
+ * inside read, positive extents.
+ */
+export class BlockGeometry {
+	readonly taskId: string;
+	readonly totalRoi: Roi;
+	/** What all blocks together may write: the total without the context at its borders. */
+	readonly totalWriteRoi: Roi;
+	/** Blocks on each axis; also the shape of a skip mask. */
+	readonly blockGridShape: readonly number[];
+	/** Cells on each axis of a tracking store. */
+	readonly trackingGridShape: readonly number[];
+	readonly fit: Fit;
+	readonly #lower: Coordinate;
+	readonly #readShape: Coordinate;
+	readonly #writeShape: Coordinate;
+	/** Steps from the corner of the total Roi to the first block: the context in whole blocks. */
+	readonly #firstCell: readonly number[];
+
+	constructor(layout: BlockLayout) {
+		this.taskId = layout.taskId;
+		this.totalRoi = layout.totalRoi;
+		this.fit = layout.fit;
+		this.#lower = layout.writeRoi.begin.sub(layout.readRoi.begin);
+		const upper = layout.readRoi.end.sub(layout.writeRoi.end);
+		this.#readShape = layout.readRoi.shape;
+		this.#writeShape = layout.writeRoi.shape;
+		this.totalWriteRoi = layout.totalRoi.grow(this.#lower.neg(), upper.neg());
+		const divide = layout.fit === 'valid' ? floorDiv : ceilDiv;
+		const step = this.#writeShape.toArray();
+		this.blockGridShape = Object.freeze(
+			step.map((size, axis) => divide(this.totalWriteRoi.shape[axis]!, size)),
+		);
+		this.trackingGridShape = Object.freeze(
+			step.map((size, axis) => ceilDiv(layout.totalRoi.shape[axis]!, size)),
+		);
+		this.#firstCell = step.map((size, axis) => floorDiv(this.#lower[axis]!, size));
+	}
+
+	/** Number of blocks, exact. */
+	get blockCount(): bigint {
+		return this.blockGridShape.reduce((count, size) => count * BigInt(size), 1n);
+	}
+
+	/** Place in the block grid of the block with this row-major index. */
+	position(index: number | bigint): number[] {
+		return typeof index === 'bigint' && index > Number.MAX_SAFE_INTEGER
+			? unravelBig(index, this.blockGridShape)
+			: unravel(Number(index), this.blockGridShape);
+	}
+
+	/** Row-major index of a place in the block grid; a bigint past 2^53 - 1. */
+	indexOf(position: readonly number[]): number | bigint {
+		let index = 0;
+		for (let axis = 0; axis < position.length; axis++) {
+			index = index * this.blockGridShape[axis]! + position[axis]!;
+			if (!Number.isSafeInteger(index)) return ravelBig(position, this.blockGridShape);
+		}
+		return index;
+	}
+
+	/** The cell of the tracking store that belongs to a place in the block grid. */
+	cellOf(position: readonly number[]): number[] {
+		return position.map((value, axis) => value + this.#firstCell[axis]!);
+	}
+
+	/** Number of the block, unique in its task, neither dense nor starting at 0. */
+	numberOf(position: readonly number[]): number | bigint {
+		return blockNumber(this.cellOf(position));
+	}
+
+	/** What the block writes; with `shrink` clipped to what the task may write. */
+	writeRoi(position: readonly number[]): Roi {
+		const write = new Roi(this.totalWriteRoi.begin.add(this.#shift(position)), this.#writeShape);
+		return this.fit === 'shrink' ? write.intersect(this.totalWriteRoi) : write;
+	}
+
+	/** What the block reads; with `shrink` clipped to the total, so that its context is kept. */
+	readRoi(position: readonly number[]): Roi {
+		const begin = this.totalWriteRoi.begin.sub(this.#lower).add(this.#shift(position));
+		const read = new Roi(begin, this.#readShape);
+		return this.fit === 'shrink' ? read.intersect(this.totalRoi) : read;
+	}
+
+	#shift(position: readonly number[]): Coordinate {
+		return this.#writeShape.mul(position);
+	}
+}
+
+function unravel(index: number, shape: readonly number[]): number[] {
+	const position = new Array<number>(shape.length);
+	let rest = index;
+	for (let axis = shape.length - 1; axis >= 0; axis--) {
+		const size = shape[axis]!;
+		position[axis] = rest % size;
+		rest = (rest - position[axis]!) / size;
+	}
+	return position;
+}
+
+function unravelBig(index: bigint, shape: readonly number[]): number[] {
+	const position = new Array<number>(shape.length);
+	let rest = index;
+	for (let axis = shape.length - 1; axis >= 0; axis--) {
+		const size = BigInt(shape[axis]!);
+		position[axis] = Number(rest % size);
+		rest /= size;
+	}
+	return position;
+}
+
+function ravelBig(position: readonly number[], shape: readonly number[]): bigint {
+	return position.reduce((index, value, axis) => index * BigInt(shape[axis]!) + BigInt(value), 0n);
+}
