@@ -100,7 +100,7 @@ impl FrameReader {
     ///
     /// # Errors
     /// The peer broke the rules.
-    pub fn next<M: DeserializeOwned>(&mut self) -> Result<Option<M>, FrameError> {
+    pub fn next_message<M: DeserializeOwned>(&mut self) -> Result<Option<M>, FrameError> {
         loop {
             if let Some(length) = self.frame_length()? {
                 if let Some(frame) = self.plain.bytes().get(FRAME_HEADER..FRAME_HEADER + length) {
@@ -307,9 +307,12 @@ mod tests {
             reader.feed(part);
         }
         for frame in &frames {
-            assert_eq!(reader.next::<Vec<u8>>().unwrap().as_ref(), Some(frame));
+            assert_eq!(
+                reader.next_message::<Vec<u8>>().unwrap().as_ref(),
+                Some(frame)
+            );
         }
-        assert_eq!(reader.next::<Vec<u8>>(), Ok(None));
+        assert_eq!(reader.next_message::<Vec<u8>>(), Ok(None));
         assert_eq!(reader.held_bytes(), 0);
     }
 
@@ -320,7 +323,7 @@ mod tests {
         let mut wire = Vec::new();
         seal(&mut sealer, &101u32.to_le_bytes(), &mut wire).unwrap();
         reader.feed(&wire);
-        assert_eq!(reader.next::<u8>(), Err(FrameError::TooLong(101)));
+        assert_eq!(reader.next_message::<u8>(), Err(FrameError::TooLong(101)));
         let mut plain = vec![9];
         assert_eq!(
             encode(&vec![0u8; 100], 100, &mut plain),
@@ -337,7 +340,7 @@ mod tests {
         sealer.seal(&[], &mut message[2..]).unwrap();
         message[1] = 16;
         reader.feed(&message);
-        assert_eq!(reader.next::<u8>(), Err(FrameError::TooShort));
+        assert_eq!(reader.next_message::<u8>(), Err(FrameError::TooShort));
         assert_eq!(decode::<u8>(&[1, 2]), Err(FrameError::Unknown));
     }
 
@@ -348,9 +351,12 @@ mod tests {
             let mut reader = FrameReader::new(opener, 100);
             let bytes = alert.encode();
             reader.feed(&bytes[..2]);
-            assert_eq!(reader.next::<u8>(), Ok(None));
+            assert_eq!(reader.next_message::<u8>(), Ok(None));
             reader.feed(&bytes[2..]);
-            assert_eq!(reader.next::<u8>(), Err(FrameError::Alert(Some(alert))));
+            assert_eq!(
+                reader.next_message::<u8>(),
+                Err(FrameError::Alert(Some(alert)))
+            );
         }
     }
 
@@ -368,7 +374,7 @@ mod tests {
                 let (part, after) = rest.split_at(rest.len().min(*cuts.next().unwrap()));
                 reader.feed(part);
                 rest = after;
-                while let Some(frame) = reader.next::<Vec<u8>>().unwrap() {
+                while let Some(frame) = reader.next_message::<Vec<u8>>().unwrap() {
                     got.push(frame);
                 }
             }
@@ -380,7 +386,7 @@ mod tests {
             let (_, (_, opener)) = channel();
             let mut reader = FrameReader::new(opener, 1000);
             reader.feed(&bytes);
-            prop_assert!(!matches!(reader.next::<Vec<u8>>(), Ok(Some(_))));
+            prop_assert!(!matches!(reader.next_message::<Vec<u8>>(), Ok(Some(_))));
         }
 
         #[test]
@@ -389,7 +395,7 @@ mod tests {
             let at = 2 + at.index(wire.len() - 2);
             wire[at] ^= 1 << bit;
             reader.feed(&wire);
-            prop_assert_eq!(reader.next::<Vec<u8>>(), Err(FrameError::NotAuthentic));
+            prop_assert_eq!(reader.next_message::<Vec<u8>>(), Err(FrameError::NotAuthentic));
         }
     }
 }

@@ -2,10 +2,21 @@
 #![forbid(unsafe_code)]
 
 mod block_list;
+mod client;
 pub mod codec;
+mod context;
 pub mod greeting;
+mod machine;
 pub mod message;
 pub mod noise;
 mod secret;
+mod secret_file;
+mod socket;
 
+pub use client::{
+    Client, ClientOptions, End, NotInHand, OnDeadline, OnEnd, Take, DEADLINE_EXIT_CODE,
+};
+pub use context::{ContextError, SecretSource, WorkerContext, CONTEXT_VARIABLE};
+pub use machine::{host_name, own_machine};
 pub use secret::Secret;
+pub use secret_file::{read_secret_file, write_secret_file};

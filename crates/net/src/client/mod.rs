@@ -1,0 +1,420 @@
+//! The worker's side of the wire. Two threads of its own keep it alive whatever the embedder's
+//! thread does: one reads, one watches the clock. Results are written by whoever finishes a block, so
+//! that no thread has to wake up for them.
+
+mod end;
+mod hands;
+mod measure;
+mod outlet;
+mod session;
+mod ticker;
+
+use std::io;
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use self::hands::Hands;
+use self::outlet::Outlet;
+use crate::message::{ErrorReport, TaskSetup, WorkerMessage};
+use crate::secret::Secret;
+
+pub use self::end::End;
+pub use self::hands::{NotInHand, Take};
+pub use self::ticker::DEADLINE_EXIT_CODE;
+
+/// How to reach a driver, and whom to tell what.
+pub struct ClientOptions {
+    /// Name or address of the driver.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// The run's secret.
+    pub secret: Secret,
+    /// The driver's machine, from the context.
+    pub machine: Option<String>,
+    /// The task to work for.
+    pub task_id: String,
+    /// The worker's number in its context.
+    pub worker_id: Option<u32>,
+    /// Called, from a thread of the client, when [`Client::take`] would give something else than
+    /// [`Take::Empty`] after it gave that, and when the connection is ready. Must not block. May
+    /// come for nothing.
+    pub on_wake: Box<dyn Fn() + Send + Sync>,
+    /// Called once, from a thread of the client, when everything is over and it wasn't this side
+    /// that closed. It may end the process.
+    pub on_end: Option<OnEnd>,
+    /// Called, from a thread of the client, with a block past its deadline and how long it has run,
+    /// after the driver was told. `None`: one line on stderr, then the process ends at once with
+    /// [`DEADLINE_EXIT_CODE`] and without exit handlers.
+    pub on_deadline: Option<OnDeadline>,
+}
+
+/// What to do when everything is over.
+pub type OnEnd = Box<dyn Fn(&End) + Send + Sync>;
+
+/// What to do about a block past its deadline.
+pub type OnDeadline = Box<dyn Fn(u64, Duration) + Send + Sync>;
+
+/// A worker's connection to its driver.
+///
+/// All methods may be called from any thread; none waits for the network except where it says so.
+pub struct Client {
+    shared: Arc<Shared>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+struct Shared {
+    options: ClientOptions,
+    epoch: Instant,
+    hands: Mutex<Hands>,
+    /// Something changed that a waiting call may be waiting for.
+    changed: Condvar,
+    outlet: Outlet,
+    /// Calls that wait for `changed` just now.
+    waiting: AtomicUsize,
+    /// The reading thread has nothing more to do.
+    finished: AtomicBool,
+    /// The connection was given up because the driver was silent.
+    silent: AtomicBool,
+    /// A `take` came back empty, so that somebody waits for a wake-up.
+    wanted: AtomicBool,
+    /// When the driver was last heard, in nanoseconds since `epoch`.
+    heard: AtomicU64,
+    round_trips: Mutex<ticker::RoundTrips>,
+    clock: ticker::Clock,
+}
+
+impl Client {
+    /// Starts connecting; comes back at once. See [`wait_connected`](Client::wait_connected).
+    ///
+    /// # Errors
+    /// The system has no thread to give.
+    pub fn connect(options: ClientOptions) -> io::Result<Client> {
+        let shared = Arc::new(Shared {
+            options,
+            epoch: Instant::now(),
+            hands: Mutex::default(),
+            changed: Condvar::new(),
+            outlet: Outlet::default(),
+            waiting: AtomicUsize::new(0),
+            finished: AtomicBool::new(false),
+            silent: AtomicBool::new(false),
+            wanted: AtomicBool::new(true),
+            heard: AtomicU64::new(0),
+            round_trips: Mutex::default(),
+            clock: ticker::Clock::default(),
+        });
+        let reader = {
+            let shared = Arc::clone(&shared);
+            thread("bellis-reader")?.spawn(move || session::run(&shared))?
+        };
+        let ticker = {
+            let shared = Arc::clone(&shared);
+            thread("bellis-clock")?.spawn(move || ticker::run(&shared))?
+        };
+        Ok(Client {
+            shared,
+            threads: Mutex::new(vec![reader, ticker]),
+        })
+    }
+
+    /// Waits for the driver's welcome: the task, or how it all ended before it began. `None` when
+    /// neither came in time.
+    pub fn wait_connected(&self, most: Duration) -> Option<Result<Arc<TaskSetup>, End>> {
+        let end = Instant::now().checked_add(most);
+        let mut hands = self.shared.hands();
+        loop {
+            if let Some(setup) = hands.setup() {
+                return Some(Ok(Arc::clone(setup)));
+            }
+            if let Some(end) = hands.end() {
+                return Some(Err(end));
+            }
+            hands = self.shared.wait(hands, end)?;
+        }
+    }
+
+    /// The task, once the driver has told it.
+    pub fn setup(&self) -> Option<Arc<TaskSetup>> {
+        self.shared.hands().setup().cloned()
+    }
+
+    /// The number of this worker, once the driver has told it.
+    pub fn worker_id(&self) -> Option<u32> {
+        self.shared.hands().worker()
+    }
+
+    /// The next block, if one waits here. It runs from this moment on: its deadline counts, and so
+    /// do its measurements, for which this has to be called on the thread that does the work.
+    pub fn take(&self) -> Take {
+        self.shared.take(&mut self.shared.hands())
+    }
+
+    /// As [`take`](Client::take), but waits for a block (or the end) for at most this long.
+    pub fn take_timeout(&self, most: Duration) -> Take {
+        let end = Instant::now().checked_add(most);
+        let mut hands = self.shared.hands();
+        loop {
+            let take = self.shared.take(&mut hands);
+            if take != Take::Empty {
+                return take;
+            }
+            match self.shared.wait(hands, end) {
+                Some(held) => hands = held,
+                None => return Take::Empty,
+            }
+        }
+    }
+
+    /// A block that [`take`](Client::take) gave has ended.
+    ///
+    /// # Errors
+    /// It wasn't given, or has ended already.
+    pub fn finish(&self, block: u64, result: Result<(), ErrorReport>) -> Result<(), NotInHand> {
+        let now = self.shared.now();
+        let send = self.shared.hands().finish(block, result, now)?;
+        if send {
+            self.shared.flush();
+        } else {
+            self.shared.clock.wake_before(now + hands::BATCH_NANOS * 2);
+        }
+        Ok(())
+    }
+
+    /// A block that [`take`](Client::take) gave goes back as if it had never been started.
+    ///
+    /// # Errors
+    /// It wasn't given, or has ended already.
+    pub fn give_back(&self, block: u64) -> Result<(), NotInHand> {
+        self.shared.hands().give_back(block)?;
+        self.shared.flush();
+        Ok(())
+    }
+
+    /// A narrower measurement of a running block begins. Without resource tracking nothing happens.
+    ///
+    /// # Errors
+    /// The block isn't in hand.
+    pub fn profile_start(&self, block: u64) -> Result<(), NotInHand> {
+        self.shared.hands().profile_start(block)
+    }
+
+    /// The innermost measurement of a running block ends; the first to end is the one that counts.
+    ///
+    /// # Errors
+    /// The block isn't in hand.
+    pub fn profile_end(&self, block: u64) -> Result<(), NotInHand> {
+        self.shared.hands().profile_end(block)
+    }
+
+    /// This worker can't work at all. `fatal`: and no other one could, so the run should end.
+    pub fn unusable(&self, fatal: bool, error: ErrorReport) {
+        let error = hands::capped(error);
+        let message = WorkerMessage::Unusable { fatal, error };
+        self.shared.hands().say(&message);
+        self.shared.flush();
+    }
+
+    /// The process is about to end with this code, of its own accord: the driver is told, with the
+    /// blocks that run just now.
+    pub fn exiting(&self, code: i32) {
+        self.shared.hands().exiting(code);
+        self.shared.flush();
+    }
+
+    /// Waits until everything that was said is in the system's hands. False when that took too long
+    /// or there is nobody to say it to.
+    pub fn flush(&self, most: Duration) -> bool {
+        let end = Instant::now().checked_add(most);
+        loop {
+            self.shared.flush();
+            let hands = self.shared.hands();
+            if !hands.has_unsent() && self.shared.outlet.is_idle() {
+                return true;
+            }
+            if !self.shared.outlet.is_open() && hands.is_over() {
+                return false;
+            }
+            // Who sends doesn't hold the lock that `wait` lets go, so its signal may be missed.
+            drop(self.shared.wait(hands, Some(soon(end))));
+            if end.is_some_and(|end| Instant::now() >= end) {
+                return false;
+            }
+        }
+    }
+
+    /// How it ended, or is going to: a driver that sends its worker home says so here while blocks
+    /// still run.
+    pub fn end(&self) -> Option<End> {
+        self.shared.hands().end()
+    }
+
+    /// Whether there is a driver on the other side.
+    pub fn is_connected(&self) -> bool {
+        let hands = self.shared.hands();
+        hands.is_welcome() && !hands.is_over()
+    }
+
+    /// Blocks here, running and waiting.
+    pub fn in_hand(&self) -> usize {
+        self.shared.hands().in_hand()
+    }
+
+    /// Gives back what wasn't started, says goodbye and hangs up; doesn't wait for the other side. A
+    /// block that still runs counts as lost.
+    pub fn close_now(&self) {
+        self.shared.hands().close();
+        self.flush(Duration::from_secs(1));
+        self.shared.outlet.shut_write();
+        self.shared.clock.stop();
+        self.shared.changed.notify_all();
+    }
+
+    /// As [`close_now`](Client::close_now), and waits (two seconds at most) until the other side has
+    /// heard everything and the threads are over.
+    pub fn close(&self) {
+        self.close_now();
+        let end = Instant::now() + Duration::from_secs(2);
+        let is_finished = || self.shared.finished.load(Ordering::SeqCst);
+        while !is_finished() && Instant::now() < end {
+            let hands = self.shared.hands();
+            drop(self.shared.wait(hands, Some(soon(Some(end)))));
+        }
+        self.shared.outlet.close();
+        let threads = {
+            let mut threads = lock(&self.threads);
+            std::mem::take(&mut *threads)
+        };
+        for thread in threads {
+            // One that is still on its way to the driver can't be hurried; it ends by itself.
+            if is_finished() {
+                // A thread that panicked has nothing left to say.
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+/// The next look at something that gives no reliable sign.
+fn soon(end: Option<Instant>) -> Instant {
+    let soon = Instant::now() + Duration::from_millis(10);
+    end.map_or(soon, |end| end.min(soon))
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.close_now();
+    }
+}
+
+impl Shared {
+    fn now(&self) -> u64 {
+        u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    fn hands(&self) -> MutexGuard<'_, Hands> {
+        lock(&self.hands)
+    }
+
+    /// Waits for a change until `end` (for ever without); `None` when it has passed.
+    fn wait<'a>(
+        &self,
+        hands: MutexGuard<'a, Hands>,
+        end: Option<Instant>,
+    ) -> Option<MutexGuard<'a, Hands>> {
+        /// Longer waits are cut: some systems can't wait for years.
+        const LONGEST: Duration = Duration::from_secs(3600);
+        let left = match end {
+            None => LONGEST,
+            Some(end) => end.checked_duration_since(Instant::now())?,
+        };
+        if left.is_zero() {
+            return None;
+        }
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let waited = self.changed.wait_timeout(hands, left.min(LONGEST));
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        Some(waited.unwrap_or_else(PoisonError::into_inner).0)
+    }
+
+    fn take(&self, hands: &mut Hands) -> Take {
+        let now = self.now();
+        let (take, send) = hands.take(now);
+        match take {
+            Take::Empty => self.wanted.store(true, Ordering::Release),
+            Take::Block(_) => {
+                if let Some(running) = hands.running().last() {
+                    self.clock.wake_before(running.deadline);
+                }
+            }
+            _ => {}
+        }
+        if send {
+            // Only the first time; everything else is sent by who finishes a block.
+            self.clock.wake_before(now);
+        }
+        take
+    }
+
+    /// Sends what waits to be sent. Blocks only while the driver takes nothing in.
+    fn flush(&self) {
+        self.outlet.flush(self);
+    }
+
+    /// Tells everybody who waits.
+    fn wake(&self) {
+        self.notify();
+        if self.wanted.swap(false, Ordering::AcqRel) {
+            (self.options.on_wake)();
+        }
+    }
+
+    fn notify(&self) {
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Everything is over.
+    fn finish_all(&self, end: End) {
+        let (end, ours) = {
+            let mut hands = self.hands();
+            let ours = hands.is_over();
+            let end = if hands.is_leaving() {
+                hands.end().unwrap_or(end)
+            } else {
+                end
+            };
+            hands.finish_all(end.clone());
+            (end, ours)
+        };
+        self.outlet.close();
+        self.clock.stop();
+        self.finished.store(true, Ordering::SeqCst);
+        self.wanted.store(true, Ordering::Release);
+        self.wake();
+        if let (false, Some(on_end)) = (ours, &self.options.on_end) {
+            on_end(&end);
+        }
+    }
+
+    fn connected(&self, stream: TcpStream, sealer: crate::noise::Sealer) {
+        self.heard.store(self.now(), Ordering::Release);
+        self.outlet.open(stream, sealer);
+    }
+}
+
+/// A poisoned lock means that a thread panicked between two statements that can't: the state is
+/// whole.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn thread(name: &str) -> io::Result<std::thread::Builder> {
+    Ok(std::thread::Builder::new()
+        .name(name.to_owned())
+        .stack_size(256 << 10))
+}
