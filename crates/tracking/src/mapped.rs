@@ -1,0 +1,70 @@
+//! The memory map of a chunk file: the only unsafe code of this crate.
+//!
+//! # The contract
+//! A mapped file that another process shortens turns the next touch of a lost page into a signal
+//! that ends this process, and bytes that another process writes change under a shared reference.
+//! What keeps this sound enough to use:
+//!
+//! - Only one run writes a store at a time; its lock says so. Others only read.
+//! - Every bit pattern is a valid value of what the chunks hold (bytes, integers, floats), so that
+//!   a foreign write can spoil a value but not the program.
+//! - A page is allocated on the disk before it is first written (`Chunk::prepare`), so that a full
+//!   disk is an error of that call and never a signal.
+//! - The length is checked at opening and before each batch. What is left is a foreign process
+//!   that shortens the file between that check and the touch; nothing short of giving up the map
+//!   rules this out, and no signal handler is installed for it.
+
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use memmap2::{MmapMut, MmapOptions};
+
+/// A chunk file in memory, readable and writable.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    map: MmapMut,
+}
+
+impl Mapping {
+    /// Maps the first `length` bytes of a file that is open for both; `length` is not 0.
+    pub(crate) fn new(file: &File, length: usize) -> io::Result<Self> {
+        // SAFETY: the file is a chunk of a store whose lock this process holds; see the contract
+        // at the top for what other processes may do to it and what that means.
+        let map = unsafe { MmapOptions::new().len(length).map_mut(file)? };
+        Ok(Self { map })
+    }
+
+    /// All bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.map
+    }
+
+    /// Writes an element. Out of range is a no-op that gives false.
+    pub(crate) fn store(&mut self, offset: usize, bytes: &[u8]) -> bool {
+        let end = offset.checked_add(bytes.len());
+        match end.and_then(|end| self.map.get_mut(offset..end)) {
+            Some(target) => {
+                target.copy_from_slice(bytes);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Writes one byte after everything that was written before it. Out of range gives false.
+    pub(crate) fn store_byte_last(&mut self, offset: usize, value: u8) -> bool {
+        match self.map.get_mut(offset) {
+            Some(target) => {
+                // SAFETY: the pointer comes from a unique reference to one byte of the map and is
+                // used only while that reference lives; a byte is always aligned.
+                let target = unsafe { AtomicU8::from_ptr(target) };
+                target.store(value, Ordering::Release);
+                true
+            }
+            None => false,
+        }
+    }
+}
