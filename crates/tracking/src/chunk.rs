@@ -50,7 +50,13 @@ impl Chunk {
             },
             None => plain(kind, &*file, length)?,
         };
-        Ok(Self { kind, file, length, storage, dirty: false })
+        Ok(Self {
+            kind,
+            file,
+            length,
+            storage,
+            dirty: false,
+        })
     }
 
     pub(crate) fn kind(&self) -> ArrayKind {
@@ -68,11 +74,6 @@ impl Chunk {
     /// Whether something was written since the last call; it counts as not written afterwards.
     pub(crate) fn take_dirty(&mut self) -> bool {
         std::mem::take(&mut self.dirty)
-    }
-
-    /// Puts back what `take_dirty` took, after a sync that failed.
-    pub(crate) fn set_dirty(&mut self) {
-        self.dirty = true;
     }
 
     /// All bytes, where they are in memory: always for `done`.
@@ -101,7 +102,9 @@ impl Chunk {
     /// Makes sure that writing a range can't fail for want of space. Where space can't be reserved
     /// the chunk is written by position from then on, and a full disk shows when it is written.
     pub(crate) fn prepare(&mut self, offset: u64, length: u64) -> io::Result<()> {
-        let Storage::Mapped { allocated, .. } = &mut self.storage else { return Ok(()) };
+        let Storage::Mapped { allocated, .. } = &mut self.storage else {
+            return Ok(());
+        };
         // An element never crosses a page: its size divides the page's.
         let page = offset / PAGE;
         debug_assert_eq!(page, (offset + length.max(1) - 1) / PAGE);
@@ -160,7 +163,10 @@ impl Chunk {
         }
         Err(io::Error::new(
             io::ErrorKind::UnexpectedEof,
-            format!("the file has {length} bytes and should have {}", self.length),
+            format!(
+                "the file has {length} bytes and should have {}",
+                self.length
+            ),
         ))
     }
 }
@@ -200,8 +206,13 @@ pub(crate) fn read_all(file: &dyn ChunkFile, length: u64) -> io::Result<Vec<u8>>
 }
 
 fn copy_into(target: &mut [u8], offset: u64, bytes: &[u8]) -> bool {
-    let Ok(from) = usize::try_from(offset) else { return false };
-    match from.checked_add(bytes.len()).and_then(|end| target.get_mut(from..end)) {
+    let Ok(from) = usize::try_from(offset) else {
+        return false;
+    };
+    match from
+        .checked_add(bytes.len())
+        .and_then(|end| target.get_mut(from..end))
+    {
         Some(target) => {
             target.copy_from_slice(bytes);
             true
@@ -216,5 +227,8 @@ fn in_memory(length: u64) -> io::Result<usize> {
 }
 
 fn out_of_range() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "the cell lies outside the store's grid")
+    io::Error::new(
+        io::ErrorKind::InvalidInput,
+        "the cell lies outside the store's grid",
+    )
 }

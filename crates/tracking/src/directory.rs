@@ -36,12 +36,19 @@ pub(crate) enum Entry {
 
 impl Entry {
     pub(crate) fn of(name: &OsStr) -> Self {
-        let Some(name) = name.to_str() else { return Self::Unknown };
+        let Some(name) = name.to_str() else {
+            return Self::Unknown;
+        };
         match name {
             DOCUMENT => Self::Document,
             RUNS => Self::Runs,
             LOCK => Self::Lock,
-            _ if name.strip_prefix(LOCK).is_some_and(|rest| rest.starts_with('.')) => Self::Lock,
+            _ if name
+                .strip_prefix(LOCK)
+                .is_some_and(|rest| rest.starts_with('.')) =>
+            {
+                Self::Lock
+            }
             _ if name.ends_with(UNFINISHED) => Self::Unfinished,
             _ => ArrayKind::by_name(name).map_or(Self::Unknown, Self::Array),
         }
@@ -69,7 +76,10 @@ impl Siblings {
         let name = store.file_name().map(OsStr::to_owned).unwrap_or_default();
         let name = sibling_stem(&name);
         let named = |role: &str| store.with_file_name(format!(".{name}.bellis-{role}"));
-        Self { new: named("new"), old: named("old") }
+        Self {
+            new: named("new"),
+            old: named("old"),
+        }
     }
 }
 
@@ -84,7 +94,11 @@ fn sibling_stem(name: &OsString) -> String {
                 cut -= 1;
             }
             let digest = Sha256::digest(name.as_encoded_bytes());
-            let tag: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+            let tag: String = digest
+                .iter()
+                .take(8)
+                .map(|byte| format!("{byte:02x}"))
+                .collect();
             format!("{}-{tag}", &text[..cut.min(text.len())])
         }
     }

@@ -32,7 +32,7 @@ pub struct LayoutMismatch {
 }
 
 /// Who holds the lock of a store.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LockHolder {
     /// Machine that the holder runs on.
     pub host: String,
@@ -179,7 +179,12 @@ impl fmt::Display for TrackingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::LayoutMismatch(mismatch) => mismatch.fmt(f),
-            Self::Store { path, problem, remedy, .. } => {
+            Self::Store {
+                path,
+                problem,
+                remedy,
+                ..
+            } => {
                 write!(f, "tracking store {}: {problem}", path.display())?;
                 if remedy.is_empty() {
                     Ok(())
@@ -194,7 +199,11 @@ impl fmt::Display for TrackingError {
                 path.display()
             ),
             Self::LockLost { path, holder } => {
-                write!(f, "tracking store {} is no longer this run's: ", path.display())?;
+                write!(
+                    f,
+                    "tracking store {} is no longer this run's: ",
+                    path.display()
+                )?;
                 match holder {
                     Some(holder) => write!(f, "{holder} took it over. ")?,
                     None => write!(f, "its lock file was removed. ")?,
@@ -208,7 +217,11 @@ impl fmt::Display for TrackingError {
 
 impl fmt::Display for LayoutMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "tracking store {} was written for another task layout", self.path.display())?;
+        write!(
+            f,
+            "tracking store {} was written for another task layout",
+            self.path.display()
+        )?;
         for (index, difference) in self.fields.iter().enumerate() {
             let lead = if index == 0 { ": " } else { "; " };
             write!(
@@ -222,21 +235,28 @@ impl fmt::Display for LayoutMismatch {
         if let Some(hint) = &self.hint {
             write!(f, " {hint}")?;
         }
-        write!(f, " To start fresh, delete it:\n    {}", remove_line(&self.path))
+        write!(
+            f,
+            " To start fresh, delete it:\n    {}",
+            remove_line(&self.path)
+        )
     }
 }
 
 impl std::error::Error for TrackingError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Store { source: Some(source), .. } => Some(source),
+            Self::Store {
+                source: Some(source),
+                ..
+            } => Some(source),
             _ => None,
         }
     }
 }
 
 /// Something that a user should be told once, and that did not stop the work.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
     /// A chunk file was missing; its cells count as never written.
     ChunkMissing {
@@ -302,7 +322,11 @@ impl fmt::Display for Notice {
             Self::MigrationRepaired { path, what } => {
                 write!(f, "tracking store {}: {what}", path.display())
             }
-            Self::Migrated { path, kept, cleared } => {
+            Self::Migrated {
+                path,
+                kept,
+                cleared,
+            } => {
                 write!(
                     f,
                     "tracking store {}: the volume has grown; {kept} done blocks were kept",

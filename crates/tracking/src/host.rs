@@ -50,7 +50,10 @@ mod platform {
     use std::fs;
 
     pub(super) fn host() -> String {
-        rustix::system::uname().nodename().to_string_lossy().into_owned()
+        rustix::system::uname()
+            .nodename()
+            .to_string_lossy()
+            .into_owned()
     }
 
     pub(super) fn boot_id() -> Option<String> {
@@ -59,7 +62,12 @@ mod platform {
     }
 
     pub(super) fn pid_namespace() -> Option<String> {
-        Some(fs::read_link("/proc/self/ns/pid").ok()?.to_string_lossy().into_owned())
+        Some(
+            fs::read_link("/proc/self/ns/pid")
+                .ok()?
+                .to_string_lossy()
+                .into_owned(),
+        )
     }
 
     /// Start of a process that runs; `None` for one that has ended, also while it is unreaped.
@@ -78,7 +86,10 @@ mod platform {
 mod platform {
     #[cfg(unix)]
     pub(super) fn host() -> String {
-        rustix::system::uname().nodename().to_string_lossy().into_owned()
+        rustix::system::uname()
+            .nodename()
+            .to_string_lossy()
+            .into_owned()
     }
 
     #[cfg(not(unix))]

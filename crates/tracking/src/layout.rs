@@ -114,13 +114,23 @@ impl Layout {
         fit: StoredFit,
     ) -> Result<Self, TrackingError> {
         let refuse = |path: &str, problem: String| {
-            Err(TrackingError::Validation { path: path.to_owned(), problem })
+            Err(TrackingError::Validation {
+                path: path.to_owned(),
+                problem,
+            })
         };
         let axes = total.offset.len();
         if axes == 0 || axes > MAX_AXES {
-            return refuse("totalRoi", format!("has {axes} axes; 1 to {MAX_AXES} are supported"));
+            return refuse(
+                "totalRoi",
+                format!("has {axes} axes; 1 to {MAX_AXES} are supported"),
+            );
         }
-        for (name, roi) in [("totalRoi", &total), ("readRoi", &read), ("writeRoi", &write)] {
+        for (name, roi) in [
+            ("totalRoi", &total),
+            ("readRoi", &read),
+            ("writeRoi", &write),
+        ] {
             if roi.offset.len() != axes || roi.shape.len() != axes {
                 return refuse(name, format!("must have {axes} axes like totalRoi"));
             }
@@ -129,7 +139,12 @@ impl Layout {
                 return refuse(name, format!("has a shape of {shape} on one axis"));
             }
         }
-        let layout = Self { total, read, write, fit };
+        let layout = Self {
+            total,
+            read,
+            write,
+            fit,
+        };
         for axis in 0..axes {
             if layout.lower(axis) < 0 || layout.upper(axis) < 0 {
                 return refuse("writeRoi", format!("sticks out of readRoi on axis {axis}"));
@@ -138,9 +153,15 @@ impl Layout {
         let mut cells: u128 = 1;
         for axis in 0..axes {
             let extent = layout.cells_along(axis);
-            cells = cells.checked_mul(extent).filter(|cells| *cells <= MAX_CELLS).unwrap_or(0);
+            cells = cells
+                .checked_mul(extent)
+                .filter(|cells| *cells <= MAX_CELLS)
+                .unwrap_or(0);
             if cells == 0 && extent > 0 && (0..axis).all(|axis| layout.cells_along(axis) > 0) {
-                return refuse("totalRoi", "has more blocks than a store can hold".to_owned());
+                return refuse(
+                    "totalRoi",
+                    "has more blocks than a store can hold".to_owned(),
+                );
             }
         }
         Ok(layout)
@@ -178,7 +199,9 @@ impl Layout {
 
     /// Cells per axis: the total region read in steps of a block's write shape, rounded up.
     pub fn grid_shape(&self) -> Vec<u64> {
-        (0..self.axes()).map(|axis| self.cells_along(axis) as u64).collect()
+        (0..self.axes())
+            .map(|axis| self.cells_along(axis) as u64)
+            .collect()
     }
 
     /// Number of cells.
@@ -192,7 +215,10 @@ impl Layout {
     }
 
     pub(crate) fn with_fit(&self, fit: StoredFit) -> Self {
-        Self { fit, ..self.clone() }
+        Self {
+            fit,
+            ..self.clone()
+        }
     }
 
     /// The same layout with both templates moved by the same vector.
@@ -204,7 +230,11 @@ impl Layout {
             }
             Some(roi)
         };
-        Some(Self { read: moved(&self.read)?, write: moved(&self.write)?, ..self.clone() })
+        Some(Self {
+            read: moved(&self.read)?,
+            write: moved(&self.write)?,
+            ..self.clone()
+        })
     }
 
     /// Context below the write region.
@@ -238,7 +268,9 @@ impl Layout {
 
     /// Number of blocks of the task.
     pub fn blocks(&self) -> u64 {
-        (0..self.axes()).map(|axis| self.blocks_along(axis).1).product()
+        (0..self.axes())
+            .map(|axis| self.blocks_along(axis).1)
+            .product()
     }
 
     /// Whether a cell holds a block of the task.
@@ -268,8 +300,12 @@ impl Layout {
         let write = (write, write + self.stride(axis));
         let read = (write.0 - lower, write.1 + upper);
         if self.fit == StoredFit::Shrink {
-            let clip = |(from, to): (i128, i128), low: i128, high: i128| (from.max(low), to.min(high));
-            [clip(read, begin, end), clip(write, begin + lower, end - upper)]
+            let clip =
+                |(from, to): (i128, i128), low: i128, high: i128| (from.max(low), to.min(high));
+            [
+                clip(read, begin, end),
+                clip(write, begin + lower, end - upper),
+            ]
         } else {
             [read, write]
         }
@@ -280,7 +316,11 @@ impl Layout {
         let mut fields = Vec::new();
         let mut compare = |field: &str, stored: String, expected: String| {
             if stored != expected {
-                fields.push(FieldDifference { field: field.to_owned(), stored, expected });
+                fields.push(FieldDifference {
+                    field: field.to_owned(),
+                    stored,
+                    expected,
+                });
             }
         };
         let rois = [
@@ -300,7 +340,11 @@ impl Layout {
                 format!("{:?}", expected.shape),
             );
         }
-        compare("fit", self.fit.name().to_owned(), expected.fit.name().to_owned());
+        compare(
+            "fit",
+            self.fit.name().to_owned(),
+            expected.fit.name().to_owned(),
+        );
         fields
     }
 
@@ -309,7 +353,10 @@ impl Layout {
         if self.axes() != grown.axes() || self.fit != grown.fit {
             return Err(GrowthRefusal::NotGrown);
         }
-        let mut growth = Growth { shift: Vec::new(), kept: Vec::new() };
+        let mut growth = Growth {
+            shift: Vec::new(),
+            kept: Vec::new(),
+        };
         let mut grew = false;
         let mut nearest = grown.total.offset.clone();
         let mut misaligned = false;
@@ -336,7 +383,11 @@ impl Layout {
                 self.intervals(axis, index) == grown.intervals(axis, index.saturating_add(shift))
             };
             // Only the last block of an axis can be clipped by the old border.
-            let kept = if count > 0 && !unchanged(count - 1) { count - 1 } else { count };
+            let kept = if count > 0 && !unchanged(count - 1) {
+                count - 1
+            } else {
+                count
+            };
             growth.shift.push(shift);
             growth.kept.push(kept);
         }

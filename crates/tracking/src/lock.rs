@@ -37,7 +37,10 @@ pub struct LockTiming {
 
 impl Default for LockTiming {
     fn default() -> Self {
-        Self { renew: Duration::from_secs(10), stale_after: Duration::from_secs(60) }
+        Self {
+            renew: Duration::from_secs(10),
+            stale_after: Duration::from_secs(60),
+        }
     }
 }
 
@@ -64,7 +67,11 @@ impl LockRecord {
     }
 
     fn holder(&self) -> LockHolder {
-        LockHolder { host: self.host.clone(), pid: self.pid, since: self.since }
+        LockHolder {
+            host: self.host.clone(),
+            pid: self.pid,
+            since: self.since,
+        }
     }
 }
 
@@ -116,12 +123,22 @@ impl Lock {
         let candidate = store.join(format!("{LOCK}.{owner}"));
         let failed = |error| TrackingError::io(&store.join(LOCK), "taking the lock", error);
         files.create(&candidate, &content).map_err(failed)?;
-        let taken = take(&**files, store, &candidate, &content, identity, timing.stale_after);
+        let taken = take(
+            &**files,
+            store,
+            &candidate,
+            &content,
+            identity,
+            timing.stale_after,
+        );
         let _ = files.remove_file(&candidate);
         let taken_over = match taken.map_err(failed)? {
             Taken::Ours(taken_over) => taken_over,
             Taken::Held(holder) => {
-                return Err(TrackingError::Locked { path: store.to_owned(), holder });
+                return Err(TrackingError::Locked {
+                    path: store.to_owned(),
+                    holder,
+                });
             }
         };
         let shared = Arc::new(Shared {
@@ -141,7 +158,14 @@ impl Lock {
                 }
             })
             .map_err(failed)?;
-        Ok((Self { shared, stop: Some(stop), renewer: Some(renewer) }, taken_over))
+        Ok((
+            Self {
+                shared,
+                stop: Some(stop),
+                renewer: Some(renewer),
+            },
+            taken_over,
+        ))
     }
 
     /// Random id of this owner; also makes names of unfinished files unique.
@@ -161,7 +185,9 @@ impl Lock {
 
     /// Puts the same lock into a directory that will take the store's place.
     pub(crate) fn copy_into(&self, directory: &Path) -> io::Result<()> {
-        self.shared.files.create(&directory.join(LOCK), &self.shared.content)
+        self.shared
+            .files
+            .create(&directory.join(LOCK), &self.shared.content)
     }
 
     /// Runs a step that moves the directory with the lock, and goes on at the new place.
@@ -208,7 +234,10 @@ impl Shared {
     fn verify(&self) -> Result<(), TrackingError> {
         let store = self.store();
         let path = store.join(LOCK);
-        let lost = |holder| TrackingError::LockLost { path: store.clone(), holder };
+        let lost = |holder| TrackingError::LockLost {
+            path: store.clone(),
+            holder,
+        };
         match self.files.read(&path, LIMIT) {
             Ok(content) => match serde_json::from_slice::<LockRecord>(&content) {
                 Ok(record) if record.owner == self.owner => {
@@ -289,17 +318,15 @@ fn take(
     }
     match last {
         Some(holder) => Ok(Taken::Held(holder)),
-        None => Err(io::Error::new(ErrorKind::ResourceBusy, "the lock changes all the time")),
+        None => Err(io::Error::new(
+            ErrorKind::ResourceBusy,
+            "the lock changes all the time",
+        )),
     }
 }
 
 /// Removes a dead lock unless another has replaced it meanwhile; tells whether it was removed.
-fn move_aside(
-    files: &dyn Files,
-    path: &Path,
-    judged: &[u8],
-    candidate: &Path,
-) -> io::Result<bool> {
+fn move_aside(files: &dyn Files, path: &Path, judged: &[u8], candidate: &Path) -> io::Result<bool> {
     let mut aside = candidate.as_os_str().to_owned();
     aside.push(".stale");
     let aside = PathBuf::from(aside);
@@ -328,7 +355,11 @@ fn judge(
 ) -> io::Result<Verdict> {
     let record = serde_json::from_slice::<LockRecord>(found).ok();
     let holder = record.as_ref().map_or_else(
-        || LockHolder { host: "an unknown machine".to_owned(), pid: 0, since: 0.0 },
+        || LockHolder {
+            host: "an unknown machine".to_owned(),
+            pid: 0,
+            since: 0.0,
+        },
         LockRecord::holder,
     );
     if let Some(record) = &record {
@@ -377,7 +408,9 @@ fn distance(a: SystemTime, b: SystemTime) -> Duration {
 }
 
 fn seconds_now() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0.0, |since| since.as_secs_f64())
 }
 
 /// 128 random bits in hexadecimal, from the seeds of the standard library's hash maps.

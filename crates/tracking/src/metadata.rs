@@ -72,7 +72,11 @@ pub(crate) fn stamped(mut attributes: Map<String, Value>, layout: &Layout) -> Ma
 
 /// The text of an array's document.
 pub(crate) fn array_text(kind: ArrayKind, shape: &[u64]) -> String {
-    let fill_value = if kind.is_float() { json!(0.0) } else { json!(0) };
+    let fill_value = if kind.is_float() {
+        json!(0.0)
+    } else {
+        json!(0)
+    };
     // A chunk has at least one element along each axis, also where the array has none.
     let chunk_shape: Vec<u64> = shape.iter().map(|extent| (*extent).max(1)).collect();
     document_text(&json!({
@@ -103,7 +107,10 @@ fn sorted(value: &Value) -> Value {
             let mut entries: Vec<_> = map.iter().collect();
             entries.sort_by_key(|(key, _)| *key);
             Value::Object(
-                entries.into_iter().map(|(key, value)| (key.clone(), sorted(value))).collect(),
+                entries
+                    .into_iter()
+                    .map(|(key, value)| (key.clone(), sorted(value)))
+                    .collect(),
             )
         }
         Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
@@ -179,7 +186,9 @@ fn hash_of(attributes: &Map<String, Value>) -> Result<Option<String>, String> {
     match attributes.get(HASH_ATTRIBUTE) {
         None => Ok(None),
         Some(Value::String(hash)) => Ok(Some(hash.clone())),
-        Some(other) => Err(format!("has an attribute {HASH_ATTRIBUTE} that is no text: {other}")),
+        Some(other) => Err(format!(
+            "has an attribute {HASH_ATTRIBUTE} that is no text: {other}"
+        )),
     }
 }
 
@@ -193,11 +202,18 @@ pub(crate) fn parse_node(bytes: &[u8]) -> Result<NodeDocument, String> {
         Some(_) => return Err("has attributes that are no object".to_owned()),
     };
     match map.get("node_type").and_then(Value::as_str) {
-        Some("array") => Ok(NodeDocument::Array { hash: hash_of(&attributes).ok().flatten() }),
+        Some("array") => Ok(NodeDocument::Array {
+            hash: hash_of(&attributes).ok().flatten(),
+        }),
         Some("group") => {
             check_fields(
                 &map,
-                &["attributes", "consolidated_metadata", "node_type", "zarr_format"],
+                &[
+                    "attributes",
+                    "consolidated_metadata",
+                    "node_type",
+                    "zarr_format",
+                ],
             )?;
             Ok(NodeDocument::Group(GroupDocument {
                 hash: hash_of(&attributes)?,
@@ -214,14 +230,22 @@ fn layout_of(attribute: &Value) -> Option<Layout> {
     if parameters.version != LAYOUT_VERSION {
         return None;
     }
-    let LayoutAttribute { fit, read_roi, total_roi, write_roi, .. } = parameters;
+    let LayoutAttribute {
+        fit,
+        read_roi,
+        total_roi,
+        write_roi,
+        ..
+    } = parameters;
     Layout::new(total_roi, read_roi, write_roi, fit).ok()
 }
 
 /// Shape of an array, read from its document without knowing the layout.
 pub(crate) fn parse_shape(bytes: &[u8]) -> Result<Vec<u64>, String> {
     let map = parse_object(bytes)?;
-    map.get("shape").and_then(whole_list).ok_or_else(|| "has no shape".to_owned())
+    map.get("shape")
+        .and_then(whole_list)
+        .ok_or_else(|| "has no shape".to_owned())
 }
 
 /// Checks that an array's document describes raw elements of this kind and shape in one chunk.
@@ -250,11 +274,16 @@ pub(crate) fn check_array(bytes: &[u8], kind: ArrayKind, shape: &[u64]) -> Resul
     let stored = map.get("shape").and_then(whole_list);
     if stored.as_deref() != Some(shape) {
         let stored = map.get("shape").unwrap_or(&Value::Null);
-        return Err(format!("has shape {stored}, and the task's layout has {shape:?}"));
+        return Err(format!(
+            "has shape {stored}, and the task's layout has {shape:?}"
+        ));
     }
     let data_type = map.get("data_type").unwrap_or(&Value::Null);
     if data_type.as_str() != Some(kind.data_type()) {
-        return Err(format!("has data_type {data_type}, and \"{}\" is needed", kind.data_type()));
+        return Err(format!(
+            "has data_type {data_type}, and \"{}\" is needed",
+            kind.data_type()
+        ));
     }
     check_chunks(&map, shape)?;
     check_codecs(&map, kind)?;
@@ -262,7 +291,9 @@ pub(crate) fn check_array(bytes: &[u8], kind: ArrayKind, shape: &[u64]) -> Resul
     match map.get("storage_transformers") {
         None => Ok(()),
         Some(Value::Array(list)) if list.is_empty() => Ok(()),
-        Some(other) => Err(format!("has storage_transformers {other}, and none are supported")),
+        Some(other) => Err(format!(
+            "has storage_transformers {other}, and none are supported"
+        )),
     }
 }
 
@@ -272,15 +303,26 @@ fn check_chunks(map: &Map<String, Value>, shape: &[u64]) -> Result<(), String> {
         Some(("regular", Some(configuration))) => {
             configuration.get("chunk_shape").and_then(whole_list)
         }
-        _ => return Err(format!("has chunk_grid {grid}, and a regular one is needed")),
+        _ => {
+            return Err(format!(
+                "has chunk_grid {grid}, and a regular one is needed"
+            ))
+        }
     };
     let single = |chunk: &[u64]| {
         chunk.len() == shape.len()
-            && chunk.iter().zip(shape).all(|(chunk, extent)| chunk == extent || (*extent == 0 && *chunk == 1))
+            && chunk
+                .iter()
+                .zip(shape)
+                .all(|(chunk, extent)| chunk == extent || (*extent == 0 && *chunk == 1))
     };
     match chunk_shape {
         Some(chunk) if single(&chunk) => {}
-        _ => return Err(format!("has chunk_grid {grid}, and one chunk of {shape:?} is needed")),
+        _ => {
+            return Err(format!(
+                "has chunk_grid {grid}, and one chunk of {shape:?} is needed"
+            ))
+        }
     }
     let encoding = map.get("chunk_key_encoding").unwrap_or(&Value::Null);
     match extension(encoding) {
@@ -291,17 +333,25 @@ fn check_chunks(map: &Map<String, Value>, shape: &[u64]) -> Result<(), String> {
                 Some(separator) => Err(format!("separates chunk keys by {separator}, not \"/\"")),
             }
         }
-        _ => Err(format!("has chunk_key_encoding {encoding}, and \"default\" is needed")),
+        _ => Err(format!(
+            "has chunk_key_encoding {encoding}, and \"default\" is needed"
+        )),
     }
 }
 
 fn check_codecs(map: &Map<String, Value>, kind: ArrayKind) -> Result<(), String> {
     let codecs = map.get("codecs").unwrap_or(&Value::Null);
     let refuse = || {
-        Err(format!("has codecs {codecs}, and only little-endian bytes without compression work"))
+        Err(format!(
+            "has codecs {codecs}, and only little-endian bytes without compression work"
+        ))
     };
-    let Some([codec]) = codecs.as_array().map(Vec::as_slice) else { return refuse() };
-    let Some(("bytes", configuration)) = extension(codec) else { return refuse() };
+    let Some([codec]) = codecs.as_array().map(Vec::as_slice) else {
+        return refuse();
+    };
+    let Some(("bytes", configuration)) = extension(codec) else {
+        return refuse();
+    };
     match configuration.and_then(|configuration| configuration.get("endian")) {
         None => Ok(()),
         Some(endian) if endian == "little" || kind.item_size() == 1 => Ok(()),

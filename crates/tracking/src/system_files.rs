@@ -41,7 +41,9 @@ impl Files for SystemFiles {
 
     fn read(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
         let mut content = Vec::new();
-        File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut content)?;
+        File::open(path)?
+            .take(limit.saturating_add(1))
+            .read_to_end(&mut content)?;
         if content.len() as u64 > limit {
             return Err(io::Error::new(
                 io::ErrorKind::FileTooLarge,
@@ -74,7 +76,11 @@ impl Files for SystemFiles {
     }
 
     fn append_line(&self, path: &Path, line: &[u8]) -> io::Result<()> {
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(path)?;
         let mut text = Vec::with_capacity(line.len() + 2);
         if file.metadata()?.len() > 0 {
             file.seek(SeekFrom::End(-1))?;
@@ -124,7 +130,11 @@ impl Files for SystemFiles {
     }
 
     fn create_chunk(&self, path: &Path, length: u64) -> io::Result<Box<dyn ChunkFile>> {
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(path)?;
         file.set_len(length)?;
         Ok(Box::new(SystemChunk(file)))
     }
@@ -132,7 +142,10 @@ impl Files for SystemFiles {
     fn open_chunk(&self, path: &Path, writable: bool) -> io::Result<Box<dyn ChunkFile>> {
         let file = OpenOptions::new().read(true).write(writable).open(path)?;
         if !file.metadata()?.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "not a regular file",
+            ));
         }
         Ok(Box::new(SystemChunk(file)))
     }
@@ -182,8 +195,14 @@ mod platform {
     use rustix::fs::{utimensat, AtFlags, Timespec, Timestamps, CWD, UTIME_NOW};
 
     pub(super) fn touch(path: &Path) -> io::Result<()> {
-        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
-        let times = Timestamps { last_access: now, last_modification: now };
+        let now = Timespec {
+            tv_sec: 0,
+            tv_nsec: UTIME_NOW,
+        };
+        let times = Timestamps {
+            last_access: now,
+            last_modification: now,
+        };
         Ok(utimensat(CWD, path, &times, AtFlags::empty())?)
     }
 
@@ -257,7 +276,10 @@ mod platform {
     use std::time::SystemTime;
 
     pub(super) fn touch(path: &Path) -> io::Result<()> {
-        OpenOptions::new().write(true).open(path)?.set_modified(SystemTime::now())
+        OpenOptions::new()
+            .write(true)
+            .open(path)?
+            .set_modified(SystemTime::now())
     }
 
     // One thread writes a chunk, so that a shared file position does no harm.
