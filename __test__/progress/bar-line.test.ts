@@ -1,0 +1,74 @@
+import test from 'ava';
+import { barLine } from '../../src/progress/bar-line.ts';
+import { clock, Rate } from '../../src/progress/rate.ts';
+import { counts } from './counts.ts';
+
+const half = {
+	taskId: 'bar',
+	counts: counts({ completed: 4, processing: 4 }),
+	elapsed: 0.5,
+	rate: 7.97,
+};
+
+test('a wide terminal shows daisy’s line in full', (t) => {
+	t.is(
+		barLine(half, 200),
+		'bar ▶ ♻=0:  50%|████████████████████                    | 4/8 [00:01<00:01, 7.97 block/s, ⧗=0, ▶=4, ✔=4, ✗=0, ∅=0]',
+	);
+});
+
+test('80 columns keep the bar, the count and the rate', (t) => {
+	t.is(
+		barLine(half, 80),
+		'bar ▶ ♻=0:  50%|███████████████               | 4/8 [00:01<00:01, 7.97 block/s]',
+	);
+});
+
+test('40 columns keep the bar and the count', (t) => {
+	t.is(barLine(half, 40), 'bar ▶ ♻=0:  50%|█████████         | 4/8');
+});
+
+test('no line is longer than the terminal is wide', (t) => {
+	const long = {
+		...half,
+		taskId: 'a very long task id '.repeat(8),
+		counts: counts({ total: 123_456_789 }),
+	};
+	for (let columns = 12; columns <= 220; columns++) {
+		t.true(barLine(long, columns).length < columns);
+		t.true(barLine(half, columns).length < columns);
+	}
+});
+
+test('symbols tell how a task ended', (t) => {
+	const symbol = (more: Parameters<typeof counts>[0]) =>
+		barLine({ ...half, counts: counts({ done: true, ...more }) }, 80).slice(4, 5);
+	t.is(symbol({ completed: 8 }), '✔');
+	t.is(symbol({ completed: 7, failed: 1 }), '✗');
+	t.is(symbol({ completed: 7, orphaned: 1 }), '∅');
+	t.is(symbol({ completed: 7 }), '…');
+	t.is(symbol({ done: false }), '▶');
+});
+
+test('an empty task is all there is', (t) => {
+	t.true(barLine({ ...half, counts: counts({ total: 0, done: true }) }, 80).includes('100%'));
+});
+
+test('the rate forgets what is older than half a minute, but keeps a slow task’s', (t) => {
+	const rate = new Rate();
+	t.is(rate.perSecond, 0);
+	for (let second = 0; second <= 100; second++)
+		rate.add(second, second < 60 ? 0 : (second - 60) * 10);
+	t.true(Math.abs(rate.perSecond - 10) < 0.5);
+	const slow = new Rate();
+	slow.add(0, 0);
+	slow.add(300, 1);
+	t.is(slow.perSecond, 1 / 300);
+});
+
+test('clocks', (t) => {
+	t.is(clock(0), '00:00');
+	t.is(clock(61), '01:01');
+	t.is(clock(3_661), '1:01:01');
+	t.is(clock(Number.NaN), '?');
+});

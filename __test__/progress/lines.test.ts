@@ -1,0 +1,60 @@
+import test from 'ava';
+import { LinesObserver } from '../../src/progress/lines.ts';
+import { counts } from './counts.ts';
+
+function fixture() {
+	const written: string[] = [];
+	let time = 100;
+	const observer = new LinesObserver({ write: (text: string) => written.push(text) }, () => time);
+	return { written, observer, advance: (seconds: number) => (time += seconds) };
+}
+
+test('10,000 blocks make under 200 lines, without escape codes', (t) => {
+	const { written, observer, advance } = fixture();
+	observer.onStart({ a: counts({ total: 10_000 }) });
+	for (let completed = 1; completed <= 10_000; completed++) {
+		advance(0.1);
+		observer.onProgress({ a: counts({ total: 10_000, completed, done: completed === 10_000 }) });
+	}
+	observer.onFinish({ a: counts({ total: 10_000, completed: 10_000, done: true }) });
+	t.true(written.length >= 20 && written.length < 200, String(written.length));
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: escape codes are what is looked for
+	t.false(written.some((text) => /\u001B/.test(text)));
+	t.is(
+		written.at(-1),
+		'bellis a ✔ 10000/10000 blocks, 16:40 elapsed, 10.00 block/s, 0 processing\n',
+	);
+});
+
+test('a run in which nothing ends still prints a line in 30 s', (t) => {
+	const { written, observer, advance } = fixture();
+	observer.onStart({ a: counts() });
+	for (let i = 0; i < 600; i++) {
+		advance(0.1);
+		observer.onProgress({ a: counts({ processing: 2, pending: 6 }) });
+	}
+	t.is(written.length, 2);
+	t.is(written[0], 'bellis a ▶ 0/8 blocks, 00:29 elapsed, ? left, ? block/s, 2 processing\n');
+});
+
+test('fast runs print the end of each task once', (t) => {
+	const { written, observer, advance } = fixture();
+	observer.onStart({ a: counts(), b: counts({ started: false }) });
+	advance(0.2);
+	const end = {
+		a: counts({ completed: 6, skipped: 2, failed: 1, orphaned: 1, done: true, workerRestarts: 3 }),
+		b: counts({ started: false }),
+	};
+	observer.onProgress(end);
+	observer.onFinish(end);
+	t.deepEqual(written, [
+		'bellis a ✗ 8/8 blocks, 00:00 elapsed, ? block/s, 0 processing, 2 skipped, 1 failed, 1 orphaned, 3 worker restarts\n',
+	]);
+});
+
+test('notices are lines of their own', (t) => {
+	const { written, observer } = fixture();
+	observer.onEvent({ type: 'notice', time: 0, level: 'warning', taskId: 'a', message: 'no block' });
+	observer.onEvent({ type: 'notice', time: 0, level: 'info', taskId: null, message: 'hello' });
+	t.deepEqual(written, ["bellis warning: task 'a': no block\n", 'bellis hello\n']);
+});

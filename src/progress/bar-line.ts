@@ -1,0 +1,74 @@
+import type { TaskCounts } from './observer.js';
+import { clock, perSecond } from './rate.js';
+
+const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+
+/** A task's line as progress shows it. */
+export interface BarLine {
+	readonly taskId: string;
+	readonly counts: TaskCounts;
+	/** Seconds since the run started. */
+	readonly elapsed: number;
+	/** Blocks per second. */
+	readonly rate: number;
+}
+
+/** `▶` until the task has ended, then `✗`, `∅` or `✔`. */
+export function progressSymbol(counts: TaskCounts): string {
+	if (!counts.done && !counts.abandoned) return '▶';
+	if (counts.failed > 0) return '✗';
+	if (counts.orphaned > 0) return '∅';
+	return counts.completed < counts.total ? '…' : '✔';
+}
+
+/** Blocks that have reached their end, whichever. */
+export function ended(counts: TaskCounts): number {
+	return counts.completed + counts.failed + counts.orphaned;
+}
+
+/** Seconds until the unfinished blocks have ended at the present rate; NaN when unknown. */
+export function remaining({ counts, rate }: BarLine): number {
+	const left = counts.total - ended(counts);
+	return left === 0 ? 0 : rate > 0 ? left / rate : Number.NaN;
+}
+
+/**
+ * One line of at most `columns` characters, in daisy's form:
+ * `bar ▶ ♻=0:  50%|█████     | 4/8 [00:00<00:00, 7.97 block/s, ⧗=0, ▶=4, ✔=4, ✗=0, ∅=0]`.
+ * What doesn't fit is left out from the right, the bar last.
+ */
+export function barLine(line: BarLine, columns: number): string {
+	const { taskId, counts, elapsed, rate } = line;
+	const count = ended(counts);
+	const share = counts.total > 0 ? count / counts.total : 1;
+	const percent = `${Math.floor(share * 100)}%`.padStart(4);
+	const head = `${progressSymbol(counts)} ♻=${counts.workerRestarts}: ${percent}`;
+	const times = `${clock(elapsed)}<${clock(remaining(line))}`;
+	const waiting = counts.pending + counts.ready;
+	const states = `⧗=${waiting}, ▶=${counts.processing}, ✔=${counts.completed}, ✗=${counts.failed}, ∅=${counts.orphaned}`;
+	const tails = [
+		` ${count}/${counts.total} [${times}, ${perSecond(rate)}, ${states}]`,
+		` ${count}/${counts.total} [${times}, ${perSecond(rate)}]`,
+		` ${count}/${counts.total} [${times}]`,
+		` ${count}/${counts.total}`,
+		'',
+	];
+	const room = Math.max(10, columns - 1);
+	for (const tail of tails) {
+		const fixed = head.length + tail.length + 3;
+		const space = room - fixed;
+		const name = shorten(taskId, Math.max(6, Math.min(taskId.length, Math.floor(space / 2))));
+		const width = Math.min(40, space - name.length);
+		if (width >= 6) return `${name} ${head}|${bar(share, width)}|${tail}`;
+	}
+	return `${shorten(taskId, Math.max(1, room - head.length - 1))} ${head}`.slice(0, room);
+}
+
+function bar(share: number, width: number): string {
+	const filled = Math.min(width * 8, Math.round(share * width * 8));
+	return ('█'.repeat(filled >> 3) + (eighths[filled & 7] ?? '')).padEnd(width);
+}
+
+function shorten(text: string, length: number): string {
+	return text.length <= length ? text : `${text.slice(0, Math.max(0, length - 1))}…`;
+}

@@ -1,0 +1,108 @@
+import type { Counts, ProgressObserver } from './observer.js';
+
+/** What happens in a run, in order. Times are seconds since the UNIX epoch. */
+export type RunEvent =
+	| { readonly type: 'start'; readonly time: number; readonly states: Counts }
+	| { readonly type: 'progress'; readonly time: number; readonly states: Counts }
+	| {
+			readonly type: 'workerStarted';
+			readonly time: number;
+			readonly taskId: string;
+			readonly workerId: number;
+	  }
+	| {
+			readonly type: 'workerExited';
+			readonly time: number;
+			readonly taskId: string;
+			readonly workerId: number;
+			/** The exit in words. */
+			readonly reason: string;
+			readonly clean: boolean;
+	  }
+	| {
+			/** An attempt at a block failed; `permanent` when no attempt is left. At a bounded rate: counts are in `states`. */
+			readonly type: 'failure';
+			readonly time: number;
+			readonly taskId: string;
+			/** Null when no block was to blame. */
+			readonly blockId: string | null;
+			readonly attempt: number;
+			readonly permanent: boolean;
+			readonly message: string;
+	  }
+	| {
+			readonly type: 'notice';
+			readonly time: number;
+			readonly level: 'info' | 'warning';
+			/** Null when it concerns no single task. */
+			readonly taskId: string | null;
+			readonly message: string;
+	  }
+	| { readonly type: 'finish'; readonly time: number; readonly states: Counts };
+
+/** Most events that wait for a slow reader; older progress events are dropped first, since newer ones contain them. */
+const longestQueue = 1_000;
+
+/**
+ * A run's events as an `AsyncIterable`: pass it as `progress` and read it beside the run.
+ *
+ * ```ts
+ * const events = new RunEvents();
+ * const run = runBlockwise(task, { progress: events });
+ * for await (const event of events) console.log(event.type);
+ * await run;
+ * ```
+ *
+ * A reader that falls behind loses progress events, never others unless it is 1,000 behind; it ends with `finish`.
+ */
+export class RunEvents implements ProgressObserver, AsyncIterable<RunEvent> {
+	#queue: RunEvent[] = [];
+	#wake: (() => void) | null = null;
+	#finished = false;
+
+	/** Called by the run. */
+	onEvent(event: RunEvent): void {
+		if (event.type === 'progress') {
+			// The newest progress says all that an unread one does.
+			this.#queue = this.#queue.filter(({ type }) => type !== 'progress');
+		}
+		this.#queue.push(event);
+		if (this.#queue.length > longestQueue) this.#queue.shift();
+		if (event.type === 'finish') this.#finished = true;
+		this.#wake?.();
+	}
+
+	/** Gives each event once, to one reader, until the run ends. */
+	async *[Symbol.asyncIterator](): AsyncIterator<RunEvent> {
+		for (;;) {
+			const event = this.#queue.shift();
+			if (event) {
+				yield event;
+				if (event.type === 'finish') return;
+			} else if (this.#finished) {
+				return;
+			} else {
+				await new Promise<void>((resolve) => {
+					this.#wake = resolve;
+				});
+				this.#wake = null;
+			}
+		}
+	}
+}
+
+/** Hands an event to an observer, by its own method and by `onEvent`; an error of the observer is swallowed. */
+export function deliver(observer: ProgressObserver, event: RunEvent): void {
+	try {
+		observer.onEvent?.(event);
+	} catch {
+		// An observer's errors never hurt the run.
+	}
+	try {
+		if (event.type === 'start') observer.onStart?.(event.states);
+		else if (event.type === 'progress') observer.onProgress?.(event.states);
+		else if (event.type === 'finish') observer.onFinish?.(event.states);
+	} catch {
+		// As above.
+	}
+}

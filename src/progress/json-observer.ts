@@ -1,0 +1,83 @@
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { ValidationError } from '../errors.js';
+import type { Counts, ProgressObserver } from './observer.js';
+
+/** Where the lines go: a file, or a stream; by default stdout. */
+export interface JsonProgressOptions {
+	/** A file to write (overwritten), closed when the run ends. */
+	readonly path?: string;
+	/** Anything with `write`; not closed. */
+	readonly stream?: { write(text: string): unknown };
+	/** Seconds since the UNIX epoch; for tests. */
+	readonly now?: () => number;
+}
+
+/**
+ * Writes one JSON line per task and event, with daisy's field names: `t`, `event` (`start`, `progress`, `finish`), `task`,
+ * `total`, `ready`, `processing`, `completed`, `skipped`, `failed`, `orphaned`, `restarts`, `failures` (workers that failed).
+ *
+ * @throws ValidationError when both `path` and `stream` are given.
+ */
+export class JsonProgressObserver implements ProgressObserver {
+	readonly #options: JsonProgressOptions;
+	readonly #now: () => number;
+	#file: number | null = null;
+
+	constructor(options: JsonProgressOptions = {}) {
+		if (options.path !== undefined && options.stream !== undefined) {
+			throw new ValidationError('give JsonProgressObserver a path or a stream, not both', {
+				path: 'path',
+				value: options.path,
+			});
+		}
+		this.#options = options;
+		this.#now = options.now ?? (() => Date.now() / 1000);
+	}
+
+	/** Whether lines go to stdout, so that a summary must not. */
+	get writesToStdout(): boolean {
+		const { path, stream } = this.#options;
+		return path === undefined && (stream === undefined || stream === process.stdout);
+	}
+
+	onStart(states: Counts): void {
+		if (this.#options.path !== undefined) this.#file = openSync(this.#options.path, 'w');
+		this.#write('start', states);
+	}
+
+	onProgress(states: Counts): void {
+		this.#write('progress', states);
+	}
+
+	onFinish(states: Counts): void {
+		this.#write('finish', states);
+		if (this.#file !== null) closeSync(this.#file);
+		this.#file = null;
+	}
+
+	#write(event: string, states: Counts): void {
+		const t = this.#now();
+		const lines = Object.entries(states).map(([task, state]) =>
+			JSON.stringify({
+				t,
+				event,
+				task,
+				total: state.total,
+				ready: state.ready,
+				processing: state.processing,
+				completed: state.completed,
+				skipped: state.skipped,
+				failed: state.failed,
+				orphaned: state.orphaned,
+				restarts: state.workerRestarts,
+				failures: state.workerFailures,
+			}),
+		);
+		const text = `${lines.join('\n')}\n`;
+		// Written at once, so that a line is in the file when the next event comes.
+		if (this.#file !== null) writeSync(this.#file, text);
+		else if (this.#options.path === undefined) {
+			(this.#options.stream ?? process.stdout).write(text);
+		}
+	}
+}
