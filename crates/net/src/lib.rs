@@ -11,6 +11,7 @@ pub mod message;
 pub mod noise;
 mod secret;
 mod secret_file;
+mod server;
 mod socket;
 
 pub use client::{
@@ -20,3 +21,6 @@ pub use context::{ContextError, SecretSource, WorkerContext, CONTEXT_VARIABLE};
 pub use machine::{host_name, own_machine};
 pub use secret::Secret;
 pub use secret_file::{read_secret_file, write_secret_file};
+pub use server::{
+    bind, BindError, Bound, Command, Commands, Ended, Host, Keeper, Notice, StrangerReason,
+};

@@ -2,25 +2,22 @@
 
 use std::net::{SocketAddr, TcpStream};
 
+use rustix::fd::AsFd;
+use rustix::net::sockopt;
+
 /// No delay for small messages, and a dead peer is noticed even when nothing is sent. What the
 /// system refuses isn't needed to work: heartbeats notice it earlier.
-pub(crate) fn prepare(stream: &TcpStream) {
-    let _ = stream.set_nodelay(true);
-    keep_alive(stream);
-}
-
-#[cfg(unix)]
-fn keep_alive(stream: &TcpStream) {
-    use rustix::net::sockopt;
-    use std::time::Duration;
+pub(crate) fn prepare(stream: &impl AsFd) {
+    let _ = sockopt::set_tcp_nodelay(stream, true);
     let _ = sockopt::set_socket_keepalive(stream, true);
-    let _ = sockopt::set_tcp_keepidle(stream, Duration::from_secs(60));
-    let _ = sockopt::set_tcp_keepintvl(stream, Duration::from_secs(15));
-    let _ = sockopt::set_tcp_keepcnt(stream, 4);
+    #[cfg(unix)]
+    {
+        use std::time::Duration;
+        let _ = sockopt::set_tcp_keepidle(stream, Duration::from_secs(60));
+        let _ = sockopt::set_tcp_keepintvl(stream, Duration::from_secs(15));
+        let _ = sockopt::set_tcp_keepcnt(stream, 4);
+    }
 }
-
-#[cfg(not(unix))]
-fn keep_alive(_: &TcpStream) {}
 
 /// Whether the peer is on this host: then a broken connection means that its process is dead.
 pub(crate) fn is_same_host(stream: &TcpStream) -> bool {
