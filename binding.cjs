@@ -835,6 +835,23 @@ function __napiStampBindingTarget(exportsObject, target) {
 // linked import resolves to `undefined`.
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
+module.exports.clientClose = nativeBinding.clientClose
+module.exports.clientCloseNow = nativeBinding.clientCloseNow
+module.exports.clientConnect = nativeBinding.clientConnect
+module.exports.clientEnd = nativeBinding.clientEnd
+module.exports.clientExiting = nativeBinding.clientExiting
+module.exports.clientFail = nativeBinding.clientFail
+module.exports.clientFinish = nativeBinding.clientFinish
+module.exports.clientFlush = nativeBinding.clientFlush
+module.exports.clientGiveBack = nativeBinding.clientGiveBack
+module.exports.clientNew = nativeBinding.clientNew
+module.exports.clientProfileEnd = nativeBinding.clientProfileEnd
+module.exports.clientProfileStart = nativeBinding.clientProfileStart
+module.exports.clientStatus = nativeBinding.clientStatus
+module.exports.clientTake = nativeBinding.clientTake
+module.exports.clientTakeWait = nativeBinding.clientTakeWait
+module.exports.clientUnusable = nativeBinding.clientUnusable
+module.exports.clientWelcome = nativeBinding.clientWelcome
 module.exports.debugPanic = nativeBinding.debugPanic
 module.exports.debugPanicAsync = nativeBinding.debugPanicAsync
 module.exports.nativeVersion = nativeBinding.nativeVersion

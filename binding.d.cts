@@ -10,6 +10,70 @@
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
 /**
+ * Forgets a client: gives back what wasn't started, says goodbye, and resolves when the other side has
+ * heard it (after two seconds at most).
+ */
+export declare function clientClose(handle: number): Promise<void>
+
+/** Forgets a client and hangs up without waiting for the other side. */
+export declare function clientCloseNow(handle: number): void
+
+/** Starts connecting, once; `clientWelcome` tells how it went. */
+export declare function clientConnect(handle: number): { ok: null } | { error: NativeError }
+
+/** How it ended, or is going to; `null` while there may be more blocks. */
+export declare function clientEnd(handle: number): { ok: NativeClientEnd | null } | { error: NativeError }
+
+/** The process is about to end with `code` of its own accord: the driver is told with what runs now. */
+export declare function clientExiting(handle: number, code: number): { ok: null } | { error: NativeError }
+
+/** A block failed; `error` is already capped. */
+export declare function clientFail(handle: number, block: number, error: NativeErrorReport): { ok: null } | { error: NativeError }
+
+/** Slots: 0 handle, 1 block. The block succeeded. */
+export declare function clientFinish(): number
+
+/** Blocks this thread until everything said is on the wire; false when it isn't after `timeoutMs`. */
+export declare function clientFlush(handle: number, timeoutMs: number): { ok: boolean } | { error: NativeError }
+
+/** A block goes back as if it had never been started. */
+export declare function clientGiveBack(handle: number, block: number): { ok: null } | { error: NativeError }
+
+/**
+ * Makes a client from the text of a context, without any I/O but reading a secret file. `onWake` is
+ * called on this thread when `clientTake` may give something after it gave -1, and when `clientWelcome`
+ * may; it may come for nothing, and it doesn't keep the process alive.
+ */
+export declare function clientNew(options: NativeClientOptions, onWake: () => void): { ok: number } | { error: NativeError }
+
+/** A narrowed measurement ends; the innermost one counts. */
+export declare function clientProfileEnd(handle: number, block: number): { ok: null } | { error: NativeError }
+
+/** A narrowed measurement of a block begins. */
+export declare function clientProfileStart(handle: number, block: number): { ok: null } | { error: NativeError }
+
+/** Whether there is a driver, and how many blocks are here. */
+export declare function clientStatus(handle: number): { ok: NativeClientStatus } | { error: NativeError }
+
+/**
+ * Slot 0: handle. The index of the next block, which runs from now on; or -1 none in hand, -2 error,
+ * -3 no more, -4 driver gone.
+ */
+export declare function clientTake(): number
+
+/** Slots: 0 handle, 1 how long this thread may be blocked, in milliseconds. Otherwise as `clientTake`. */
+export declare function clientTakeWait(): number
+
+/** The worker can't work at all; `fatal` means that no other one could, so that the run should end. */
+export declare function clientUnusable(handle: number, fatal: boolean, error: NativeErrorReport): { ok: null } | { error: NativeError }
+
+/**
+ * The task to work for, once the driver told it; `null` before, and when the driver has gone.
+ * An error when the driver turned this worker away.
+ */
+export declare function clientWelcome(handle: number): { ok: NativeWelcome | null } | { error: NativeError }
+
+/**
  * Panics in an ordinary call (`sync`), a hot call (`hot`) or a thread of its own (`thread`).
  * For tests; needs `BELLIS_DEBUG_PANICS` in the environment.
  */
@@ -36,6 +100,32 @@ export interface NativeBlockFailure {
   error: NativeErrorReport
   /** When, in UNIX seconds. */
   at: number
+}
+
+/** How a client's work ends. */
+export interface NativeClientEnd {
+  /** In words. */
+  reason: string
+  /** With which code a worker process should end. */
+  exitCode: number
+  /** The driver sent the worker home. */
+  sentHome: boolean
+}
+
+/** How to make a client. */
+export interface NativeClientOptions {
+  /** The text of `BELLIS_CONTEXT`. */
+  context: string
+  /** Whether the process ends, after one line on stderr, when the driver is gone. */
+  exitWhenGone: boolean
+}
+
+/** Where a client stands. */
+export interface NativeClientStatus {
+  /** There is a driver on the other side. */
+  connected: boolean
+  /** Blocks here, running and waiting. */
+  inHand: number
 }
 
 /** What went wrong, for JavaScript. */
@@ -362,6 +452,28 @@ export interface NativeTaskState {
 
 /** The version of the package this binary was built for. */
 export declare function nativeVersion(): string
+
+/** The task that a worker works for. */
+export interface NativeWelcome {
+  /** Geometry. `maxRetries` and `allowUncovered` are the driver's business and not told. */
+  spec: NativeTaskSpec
+  /** Time a block may take, in milliseconds. */
+  timeoutMs: number
+  /** Blocks are measured. */
+  resourceTracking: boolean
+  /** What the worker does after a block that threw. */
+  onBlockError: 'restart-worker' | 'keep-worker'
+  /** Blocks that may run at once. */
+  concurrency: number
+  /** Where log files go. */
+  logDir: string | null
+  /** Which function to run, in the words of whoever made the task. */
+  functionReference: string
+  /** The user's settings, in the encoding of whoever made the task. */
+  config: Uint8Array | null
+  /** The worker's number, which may differ from the one in its context. */
+  workerId: number
+}
 
 /** One worker's life; times in UNIX seconds, durations in seconds. */
 export interface NativeWorkerReport {

@@ -13,7 +13,11 @@ pub(crate) struct Handles<T> {
 impl<T> Handles<T> {
     /// `name` says in errors what the handle stands for.
     pub(crate) const fn new(name: &'static str) -> Self {
-        Self { name, slots: Vec::new(), free: Vec::new() }
+        Self {
+            name,
+            slots: Vec::new(),
+            free: Vec::new(),
+        }
     }
 
     /// Keeps `object` until it is removed.
@@ -33,7 +37,10 @@ impl<T> Handles<T> {
     pub(crate) fn get(&mut self, handle: u32) -> Result<&mut T, NativeError> {
         match self.slots.get_mut(handle as usize) {
             Some(Some(object)) => Ok(object),
-            _ => Err(NativeError::internal(format!("no {} has handle {handle}", self.name))),
+            _ => Err(NativeError::internal(format!(
+                "no {} has handle {handle}",
+                self.name
+            ))),
         }
     }
 

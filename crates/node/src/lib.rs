@@ -7,8 +7,10 @@
 // napi's macros want `pub` items, though nobody links against this crate.
 #![allow(unreachable_pub)]
 
+mod client;
 mod dto;
 mod error;
+mod handles;
 mod panics;
 mod run;
 mod shared_buffer;

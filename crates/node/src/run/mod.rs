@@ -3,4 +3,4 @@
 mod config;
 mod convert;
 mod event;
-mod report;
+pub(crate) mod report;
