@@ -1,0 +1,151 @@
+import {
+	anyFunction,
+	boolean,
+	filePath,
+	integer,
+	milliseconds,
+	oneOf,
+	refusal,
+	resourceAmounts,
+} from '../option-checks.js';
+import { type Check, option, optional, type Resolved, readOptions } from '../option-table.js';
+import { currentSettings, type LogMode, logMode } from '../settings.js';
+
+/** Order in which blocks are given out. */
+export type RunOrder = 'levels' | 'depth-first';
+
+/** Something that is told how a run goes. Each method may be missing; what it throws is ignored. */
+export interface RunObserver {
+	onStart?(states: never): void;
+	onProgress?(states: never): void;
+	onFinish?(states: never): void;
+}
+
+/** The options of a run. */
+export interface RunOptions<Observer extends RunObserver = RunObserver> {
+	/** What the workers of all tasks may use up together, by name. Default nothing. */
+	resources?: Record<string, number>;
+	/** Whether blocks run in worker processes; false runs them one by one in this one. Default true. */
+	multiprocessing?: boolean;
+	/** Whether tracking stores are used. Default true. */
+	blockTracking?: boolean;
+	/** Directory below which each task keeps its tracking store. Default: see `setTrackingDir`. */
+	trackingDir?: string | URL | null;
+	/** Directory below which workers log; null for no files. Default: see `setLogDir`. */
+	logDir?: string | URL | null;
+	/** Where workers' output goes. Default: see `setLogMode`. */
+	logMode?: LogMode;
+	/** Progress bars on stderr; false for none, or an observer in their place. Default true. */
+	progress?: boolean | Observer;
+	/** Whether the summary is printed at the end. Default true. */
+	summary?: boolean;
+	/** Address that workers connect to: `'auto'` or a name for those on other machines. Default: this machine only. */
+	host?: string;
+	/** Ends the run when it aborts; the run then rejects with its reason. */
+	signal?: AbortSignal;
+	/** Whether a level is finished first or a chain of tasks keeps its intermediate data small. Default `'levels'`. */
+	order?: RunOrder;
+	/** Ends the run after so many blocks failed for good. Default: no limit. */
+	maxFailures?: number;
+	/** Ends the run at the first block that failed for good. Default false. */
+	failFast?: boolean;
+	/** Milliseconds that running blocks have when the run is stopped. Default 5,000. */
+	shutdownGraceMs?: number;
+	/** Failures of a task that the summary shows; the rest is counted. Default 1. */
+	failuresShown?: number;
+	/** Whether the result holds the tasks' states in place of a boolean. Default false. */
+	returnStates?: boolean;
+}
+
+/** A directory, or null for none. */
+export const directoryOrNone: Check<string | null> = (value, path) =>
+	value === null ? null : filePath(value, path);
+
+const host: Check<string> = (value, path) => {
+	if (typeof value !== 'string' || value === '' || /[\s\0]/.test(value)) {
+		throw refusal(path, "'auto', or the name or address of this machine", value);
+	}
+	return value;
+};
+
+const signal: Check<AbortSignal> = (value, path) => {
+	if (!(value instanceof AbortSignal)) throw refusal(path, 'an AbortSignal', value);
+	return value;
+};
+
+const progress: Check<boolean | RunObserver> = (value, path) => {
+	if (typeof value === 'boolean') return value;
+	const observer = typeof value === 'object' ? (value as RunObserver | null) : null;
+	if (observer === null || Array.isArray(observer)) {
+		throw refusal(path, 'true, false or an observer', value);
+	}
+	const methods = ['onStart', 'onProgress', 'onFinish'] as const;
+	const given = methods.filter((name) => observer[name] !== undefined);
+	if (given.length === 0) {
+		throw refusal(path, `an observer with ${methods.join(', ')}`, value);
+	}
+	for (const name of given) anyFunction(observer[name], `${path}.${name}`);
+	return observer;
+};
+
+const RUN_OPTIONS = {
+	resources: option(resourceAmounts, Object.freeze({})),
+	multiprocessing: option(boolean, true),
+	blockTracking: option(boolean, true),
+	trackingDir: optional(directoryOrNone),
+	logDir: optional(directoryOrNone),
+	logMode: optional<LogMode>(logMode),
+	progress: option(progress, true),
+	summary: option(boolean, true),
+	host: optional(host),
+	signal: optional(signal),
+	order: option<RunOrder>(oneOf('levels', 'depth-first'), 'levels'),
+	maxFailures: optional(integer(1, Number.MAX_SAFE_INTEGER)),
+	failFast: option(boolean, false),
+	shutdownGraceMs: option(milliseconds('zero-or-more'), 5000),
+	failuresShown: option(integer(0), 1),
+	returnStates: option(boolean, false),
+};
+
+/** The checked options of a run; directories and log mode as set for the process unless given. */
+export type ResolvedRunOptions = Omit<
+	Resolved<typeof RUN_OPTIONS>,
+	'trackingDir' | 'logDir' | 'logMode'
+> & {
+	readonly trackingDir: string | null;
+	readonly logDir: string | null;
+	readonly logMode: LogMode;
+};
+
+/** Checks the options of a run. */
+export function readRunOptions(given: unknown = {}): ResolvedRunOptions {
+	const resolved = readOptions(given, RUN_OPTIONS, {
+		what: 'run option',
+		synonyms: {
+			tracking: 'blockTracking',
+			trackingPath: 'trackingDir',
+			logs: 'logDir',
+			logPath: 'logDir',
+			quiet: 'summary',
+			verbose: 'summary',
+			hostname: 'host',
+			abortSignal: 'signal',
+			stopOnError: 'failFast',
+			grace: 'shutdownGraceMs',
+			shutdownGrace: 'shutdownGraceMs',
+			states: 'returnStates',
+			serial: 'multiprocessing',
+		},
+		hints: {
+			maxWorkers: 'it is an option of each task',
+			timeoutMs: 'it is an option of each task',
+		},
+	});
+	const settings = currentSettings();
+	return {
+		...resolved,
+		trackingDir: resolved.trackingDir === undefined ? settings.trackingDir : resolved.trackingDir,
+		logDir: resolved.logDir === undefined ? settings.logDir : resolved.logDir,
+		logMode: resolved.logMode ?? settings.logMode,
+	};
+}

@@ -1,0 +1,219 @@
+import { Block } from '../block.js';
+import type { BlockGeometry, Fit } from '../block-geometry.js';
+import { ValidationError } from '../errors.js';
+import {
+	type FunctionOption,
+	type FunctionReference,
+	readFunction,
+} from '../functions/reference.js';
+import type { Roi } from '../geometry/roi.js';
+import type { Launcher } from '../launchers/launcher.js';
+import { chain, type Pipeline, type PipelinePart, parallel, TASK_BRAND } from '../pipeline.js';
+import { checkedGeometry, requireDims } from './layout.js';
+import { layoutHash } from './layout-hash.js';
+import {
+	type CheckFunction,
+	type OnBlockError,
+	type OnLayoutMismatch,
+	type ProcessFunction,
+	readTaskOptions,
+	type TaskOptions,
+	type WorkerFunction,
+} from './options.js';
+import { readSkipMask, type SkipMask } from './skip-mask.js';
+
+export type { TaskOptions } from './options.js';
+
+/**
+ * A volume cut into blocks, and what to do with each. A task is checked when it is made and never
+ * changes; it can be part of any number of pipelines and runs.
+ */
+export class Task {
+	readonly taskId: string;
+	readonly totalRoi: Roi;
+	readonly readRoi: Roi;
+	readonly writeRoi: Roi;
+	readonly processFunction: FunctionOption<ProcessFunction> | undefined;
+	readonly workerFunction: FunctionOption<WorkerFunction> | undefined;
+	readonly checkFunction: CheckFunction | undefined;
+	readonly readWriteConflict: boolean;
+	readonly fit: Fit;
+	/** A number, also where `'auto'` was given. */
+	readonly maxWorkers: number;
+	readonly maxRetries: number;
+	readonly maxWorkerRestarts: number;
+	readonly timeoutMs: number;
+	readonly trackingPath: string | false | undefined;
+	readonly resourceTracking: boolean;
+	readonly requires: Readonly<Record<string, number>>;
+	readonly skipMask: SkipMask | undefined;
+	readonly verifyDone: boolean;
+	readonly allowUncovered: boolean;
+	readonly launcher: Launcher | undefined;
+	readonly config: unknown;
+	readonly execArgv: readonly string[] | undefined;
+	readonly env: Readonly<Record<string, string>>;
+	readonly concurrency: number;
+	readonly priority: number;
+	readonly retryDelayMs: number;
+	readonly onBlockError: OnBlockError;
+	readonly onLayoutMismatch: OnLayoutMismatch;
+	readonly grownFrom: Roi | undefined;
+	readonly connectTimeoutMs: number;
+	readonly #geometry: BlockGeometry;
+	readonly #functionReference: FunctionReference | null;
+	readonly #skipBytes: Uint8Array | null;
+	#layoutHash: string | undefined;
+
+	/** @throws ValidationError that names the option by its path */
+	constructor(options: TaskOptions) {
+		const resolved = readTaskOptions(options);
+		this.taskId = resolved.taskId;
+		this.totalRoi = resolved.totalRoi;
+		this.readRoi = resolved.readRoi;
+		this.writeRoi = resolved.writeRoi;
+		this.fit = resolved.fit;
+		this.#geometry = checkedGeometry(this);
+		this.processFunction = resolved.processFunction;
+		this.workerFunction = resolved.workerFunction;
+		this.#functionReference = onlyFunction(options);
+		this.checkFunction = resolved.checkFunction;
+		this.readWriteConflict = resolved.readWriteConflict;
+		this.maxWorkers = resolved.maxWorkers;
+		this.maxRetries = resolved.maxRetries;
+		this.maxWorkerRestarts = resolved.maxWorkerRestarts;
+		this.timeoutMs = resolved.timeoutMs;
+		this.trackingPath = resolved.trackingPath;
+		this.resourceTracking = resolved.resourceTracking;
+		this.requires = resolved.requires;
+		this.skipMask = resolved.skipMask;
+		this.#skipBytes =
+			resolved.skipMask === undefined
+				? null
+				: readSkipMask(resolved.skipMask, this.blockGridShape, 'skipMask');
+		this.verifyDone = resolved.verifyDone;
+		this.allowUncovered = resolved.allowUncovered;
+		this.launcher = resolved.launcher;
+		this.config = resolved.config;
+		this.execArgv = resolved.execArgv;
+		this.env = resolved.env;
+		this.concurrency = resolved.concurrency;
+		this.priority = resolved.priority;
+		this.retryDelayMs = resolved.retryDelayMs;
+		this.onBlockError = resolved.onBlockError;
+		this.onLayoutMismatch = resolved.onLayoutMismatch;
+		this.grownFrom = resolved.grownFrom;
+		this.connectTimeoutMs = resolved.connectTimeoutMs;
+		if (this.grownFrom !== undefined) requireDims(this.grownFrom, this.totalRoi, 'grownFrom');
+		if (this.verifyDone && this.checkFunction === undefined) {
+			throw new ValidationError('verifyDone needs a checkFunction, which is asked', {
+				path: 'verifyDone',
+				value: true,
+			});
+		}
+		Object.freeze(this);
+	}
+
+	/** @internal */
+	get [TASK_BRAND](): true {
+		return true;
+	}
+
+	/** @internal Places the task's blocks. */
+	get geometry(): BlockGeometry {
+		return this.#geometry;
+	}
+
+	/** @internal The function of either kind; null for a task that can't be run. */
+	get functionReference(): FunctionReference | null {
+		return this.#functionReference;
+	}
+
+	/** @internal One byte for each block, not 0 for one to skip; a byte array is the user's own. */
+	get skipBytes(): Uint8Array | null {
+		return this.#skipBytes;
+	}
+
+	/** Blocks on each axis; the shape of a `skipMask`. */
+	get blockGridShape(): readonly number[] {
+		return this.#geometry.blockGridShape;
+	}
+
+	/** Cells on each axis of the task's tracking store. */
+	get trackingGridShape(): readonly number[] {
+		return this.#geometry.trackingGridShape;
+	}
+
+	/** What all blocks together may write: the total without the context at its borders. */
+	get totalWriteRoi(): Roi {
+		return this.#geometry.totalWriteRoi;
+	}
+
+	/** What a tracking store knows the task's layout by: a SHA-256 in hexadecimal. */
+	get layoutHash(): string {
+		this.#layoutHash ??= layoutHash(this);
+		return this.#layoutHash;
+	}
+
+	/** Where a block of this task stands in the arrays of the tracking store. */
+	cellOf(block: Block): readonly number[] {
+		return this.#geometry.cellOf(this.#own(block).index);
+	}
+
+	/** Where a block of this task stands in a `skipMask`. */
+	maskCellOf(block: Block): readonly number[] {
+		return this.#own(block).index;
+	}
+
+	/** This task, and then each of the others: every block waits for the blocks whose output it reads. */
+	chain(...others: PipelinePart[]): Pipeline {
+		return chain(this, ...others);
+	}
+
+	/** This task and the others side by side, without waiting for each other. */
+	parallel(...others: PipelinePart[]): Pipeline {
+		return parallel(this, ...others);
+	}
+
+	/** @internal The task as the native side knows it. */
+	get nativeSpec() {
+		return {
+			taskId: this.taskId,
+			totalOffset: this.totalRoi.offset.toArray(),
+			totalShape: this.totalRoi.shape.toArray(),
+			readOffset: this.readRoi.offset.toArray(),
+			readShape: this.readRoi.shape.toArray(),
+			writeOffset: this.writeRoi.offset.toArray(),
+			writeShape: this.writeRoi.shape.toArray(),
+			fit: this.fit,
+			readWriteConflict: this.readWriteConflict,
+			maxRetries: this.maxRetries,
+			allowUncovered: this.allowUncovered,
+		};
+	}
+
+	#own(block: Block): Block {
+		if (block instanceof Block && block.taskId === this.taskId) return block;
+		throw new ValidationError(`block must be one of task ${JSON.stringify(this.taskId)}`, {
+			path: 'block',
+			value: block,
+		});
+	}
+}
+
+/** The function of a task, of which there may be one kind only. */
+function onlyFunction(options: TaskOptions): FunctionReference | null {
+	const { processFunction, workerFunction } = options;
+	if (processFunction !== undefined && workerFunction !== undefined) {
+		throw new ValidationError(
+			'workerFunction and processFunction exclude each other: a worker function asks a Client for its blocks, a process function is given them',
+			{ path: 'workerFunction', value: workerFunction },
+		);
+	}
+	if (processFunction !== undefined) {
+		return readFunction(processFunction, 'block', 'processFunction', Task);
+	}
+	return workerFunction === undefined
+		? null
+		: readFunction(workerFunction, 'worker', 'workerFunction', Task);
+}
