@@ -361,6 +361,9 @@ mod tests {
     }
 
     proptest! {
+        // Each case costs a handshake.
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
         #[test]
         fn frames_survive_any_cut(
             frames in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..300), 0..20),

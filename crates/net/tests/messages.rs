@@ -1,0 +1,228 @@
+//! Every message survives the wire, and no bytes make a reader panic.
+
+use bellis_net::codec::{decode, encode, FrameError};
+use bellis_net::message::*;
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+
+fn blocks() -> impl Strategy<Value = BlockList> {
+    vec(any::<u64>(), 0..30).prop_map(BlockList)
+}
+
+fn error() -> impl Strategy<Value = ErrorReport> {
+    (".*", ".*", option::of(".*"), option::of(".*")).prop_map(|(name, message, stack, details)| {
+        ErrorReport {
+            name,
+            message,
+            stack,
+            details,
+        }
+    })
+}
+
+fn outcome() -> impl Strategy<Value = Outcome> {
+    let stats = (
+        0.0..1e9f64,
+        prop_oneof![Just(f64::INFINITY), 0.0..1e9f64],
+        any::<[u64; 3]>(),
+    );
+    prop_oneof![
+        Just(Outcome::Done),
+        Just(Outcome::TimedOut),
+        stats.prop_map(|(wall_seconds, cpu_seconds, [rss, read, write])| {
+            Outcome::Measured(Stats {
+                wall_seconds,
+                cpu_seconds,
+                peak_rss_bytes: rss,
+                io_read_bytes: read,
+                io_write_bytes: write,
+            })
+        }),
+        error().prop_map(|error| Outcome::Failed(Box::new(error))),
+    ]
+}
+
+fn results() -> impl Strategy<Value = ResultList> {
+    let result =
+        (any::<[u64; 3]>(), outcome()).prop_map(|([block, started, ended], outcome)| BlockResult {
+            block,
+            started,
+            ended,
+            outcome,
+        });
+    vec(result, 0..20).prop_map(ResultList)
+}
+
+fn worker_message() -> impl Strategy<Value = WorkerMessage> {
+    prop_oneof![
+        (".*", any::<Option<u32>>(), any::<u32>(), ".*").prop_map(
+            |(task, worker, pid, machine)| {
+                WorkerMessage::Hello(Hello {
+                    task,
+                    worker,
+                    pid,
+                    machine,
+                })
+            }
+        ),
+        (any::<[u8; 16]>(), blocks()).prop_map(|(token, held)| {
+            let token = ResumeToken(token);
+            WorkerMessage::Resume(Resume { token, held })
+        }),
+        any::<u32>().prop_map(|n| WorkerMessage::Acquire { n }),
+        results().prop_map(|results| WorkerMessage::Released { results }),
+        blocks().prop_map(|blocks| WorkerMessage::Returned { blocks }),
+        (
+            any::<u64>(),
+            any::<Option<u64>>(),
+            vec(any::<(u64, u64)>(), 0..9)
+        )
+            .prop_map(|(sent, round_trip, running)| WorkerMessage::Heartbeat {
+                sent,
+                round_trip,
+                running
+            }),
+        (any::<bool>(), error())
+            .prop_map(|(fatal, error)| WorkerMessage::Unusable { fatal, error }),
+        Just(WorkerMessage::Goodbye),
+        (any::<i32>(), blocks())
+            .prop_map(|(code, running)| WorkerMessage::Exiting { code, running }),
+    ]
+}
+
+fn setup() -> impl Strategy<Value = TaskSetup> {
+    let axes = || vec(any::<i64>(), 0..9);
+    let geometry = (
+        ".*",
+        [axes(), axes(), axes(), axes(), axes(), axes()],
+        0..3,
+        any::<bool>(),
+    );
+    let rest = (
+        any::<(u64, bool, bool, u32)>(),
+        option::of(".*"),
+        ".*",
+        vec(any::<u8>(), 0..99),
+    );
+    (geometry, rest).prop_map(|(geometry, rest)| {
+        let (task_id, axes, fit, read_write_conflict) = geometry;
+        let [total_offset, total_shape, read_offset, read_shape, write_offset, write_shape] = axes;
+        let (numbers, log_dir, function, config) = rest;
+        let (timeout_millis, resource_tracking, restart_on_error, concurrency) = numbers;
+        TaskSetup {
+            geometry: TaskGeometry {
+                task_id,
+                total_offset,
+                total_shape,
+                read_offset,
+                read_shape,
+                write_offset,
+                write_shape,
+                fit: [Fit::Valid, Fit::Overhang, Fit::Shrink][fit as usize],
+                read_write_conflict,
+            },
+            timeout_millis,
+            resource_tracking,
+            restart_on_error,
+            concurrency,
+            log_dir,
+            function,
+            config: Bytes(config),
+        }
+    })
+}
+
+fn driver_message() -> impl Strategy<Value = DriverMessage> {
+    prop_oneof![
+        (any::<(u32, u64)>(), any::<[u8; 16]>(), option::of(setup())).prop_map(
+            |((worker, received), token, task)| {
+                DriverMessage::Welcome(Box::new(Welcome {
+                    worker,
+                    token: ResumeToken(token),
+                    received,
+                    task,
+                }))
+            }
+        ),
+        (any::<bool>(), blocks())
+            .prop_map(|(alone, blocks)| DriverMessage::Grant { alone, blocks }),
+        blocks().prop_map(|blocks| DriverMessage::Retract { blocks }),
+        any::<(u64, u64)>().prop_map(|(echo, received)| DriverMessage::Pong { echo, received }),
+        Just(DriverMessage::Shutdown {
+            reason: ShutdownReason::ResourcesNeeded
+        }),
+        Just(DriverMessage::Closing {
+            reason: CloseReason::Replaced
+        }),
+    ]
+}
+
+fn frame<M: serde::Serialize>(message: &M) -> Vec<u8> {
+    let mut frame = Vec::new();
+    encode(message, usize::MAX, &mut frame).unwrap();
+    frame.split_off(4)
+}
+
+proptest! {
+    #[test]
+    fn worker_messages_go_there_and_back(message in worker_message()) {
+        prop_assert_eq!(decode(&frame(&message)), Ok(message));
+    }
+
+    #[test]
+    fn driver_messages_go_there_and_back(message in driver_message()) {
+        prop_assert_eq!(decode(&frame(&message)), Ok(message));
+    }
+
+    #[test]
+    fn a_cut_message_is_none(message in worker_message(), at: prop::sample::Index) {
+        let whole = frame(&message);
+        let cut = &whole[..at.index(whole.len())];
+        prop_assert_eq!(decode::<WorkerMessage>(cut), Err(FrameError::Unknown));
+    }
+
+    #[test]
+    fn garbage_never_panics(bytes in vec(any::<u8>(), 0..300)) {
+        let _ = decode::<WorkerMessage>(&bytes);
+        let _ = decode::<DriverMessage>(&bytes);
+    }
+
+    #[test]
+    fn a_changed_message_never_panics(message in driver_message(), at: prop::sample::Index, value: u8) {
+        let mut bytes = frame(&message);
+        let at = at.index(bytes.len());
+        bytes[at] = value;
+        let _ = decode::<DriverMessage>(&bytes);
+    }
+}
+
+/// A count that promises more than there is costs no memory.
+#[test]
+fn a_huge_count_is_no_allocation() {
+    // Released, 2^63 results.
+    let mut bytes = vec![3];
+    bytes.extend([0x80; 9]);
+    bytes.push(0x01);
+    assert_eq!(decode::<WorkerMessage>(&bytes), Err(FrameError::Unknown));
+    // Returned, 2^63 blocks.
+    bytes[0] = 4;
+    assert_eq!(decode::<WorkerMessage>(&bytes), Err(FrameError::Unknown));
+}
+
+/// The target of the protocol: neighbouring blocks of a microsecond cost a few bytes each.
+#[test]
+fn results_of_neighbours_are_short() {
+    let results = (0..1000)
+        .map(|at| BlockResult {
+            block: 1_000_000 + at,
+            started: 3_600_000_000_000 + at * 1_200,
+            ended: 3_600_000_001_000 + at * 1_200,
+            outcome: Outcome::Done,
+        })
+        .collect();
+    let bytes = frame(&WorkerMessage::Released {
+        results: ResultList(results),
+    });
+    assert!(bytes.len() < 6_100, "{}", bytes.len());
+}
