@@ -1,6 +1,13 @@
 import type { ModuleError } from '../errors.js';
 import { showValue } from '../show-value.js';
 import { type Callable, compileInline } from './compile-inline.js';
+import {
+	isTypeScript,
+	MISSING,
+	missingFile,
+	moduleProblem,
+	UNLOADABLE_TYPESCRIPT,
+} from './module-problems.js';
 import type {
 	EncodedFunction,
 	FunctionReference,

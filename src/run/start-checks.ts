@@ -1,5 +1,5 @@
-import { FunctionError, ModuleError, ValidationError } from '../errors.js';
-import { missingFile, shownUrl } from '../functions/load.js';
+import { FunctionError, ValidationError } from '../errors.js';
+import { checkModule } from '../functions/module-problems.js';
 import { hasLoader } from '../launchers/exec-argv.js';
 import type { Task } from '../task/task.js';
 import type { ResolvedRunOptions } from './options.js';
@@ -45,33 +45,21 @@ function requireFunction(task: Task): void {
 }
 
 function requireModule(task: Task, multiprocessing: boolean): void {
-	const { origin, role, option } = task.functionReference!;
+	const { role, option } = task.functionReference!;
 	if (!multiprocessing && role === 'worker') {
 		throw new FunctionError(
 			`task ${JSON.stringify(task.taskId)} has a workerFunction, which needs worker processes; with multiprocessing: false give it a processFunction`,
 			{ taskId: task.taskId, option },
 		);
 	}
-	if (origin.kind !== 'module') return;
-	if (missingFile(origin.url)) {
-		throw new ModuleError(
-			`the module ${shownUrl(origin.url)} of task ${JSON.stringify(task.taskId)} doesn't exist`,
-			{ module: origin.url, exportName: origin.exportName, problem: 'not-found' },
-		);
-	}
-	const typescript = /\.[cm]?tsx?$/.test(new URL(origin.url).pathname);
-	if (multiprocessing && typescript && !loadsTypeScript(task)) {
-		throw new ModuleError(
-			`the module ${shownUrl(origin.url)} of task ${JSON.stringify(task.taskId)} is TypeScript, which this Node can't load: start your program with node --import tsx, or pass the compiled file`,
-			{ module: origin.url, exportName: origin.exportName, problem: 'typescript' },
-		);
-	}
+	checkModule(task.functionReference!, loadersOf(task));
 }
 
-function loadsTypeScript(task: Task): boolean {
+/** What the task's workers can load besides plain JavaScript. */
+function loadersOf(task: Task): { loader: boolean; typescript: boolean } {
 	const builtIn = (process.features as { typescript?: false | string }).typescript;
 	const { execArgv, nodeOptions } = workerFlags(task);
-	return Boolean(builtIn) || hasLoader([...execArgv, ...nodeOptions]);
+	return { loader: hasLoader([...execArgv, ...nodeOptions]), typescript: Boolean(builtIn) };
 }
 
 function requireResources(
