@@ -1,4 +1,4 @@
-import type { BlockStatus } from '../block.js';
+type BlockStatus = 'created' | 'processing' | 'success' | 'failed';
 
 import { describeError, type ErrorReport } from './error-report.js';
 

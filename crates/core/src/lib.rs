@@ -14,7 +14,6 @@ mod fast_div;
 mod ids;
 mod levels;
 mod roi;
-pub mod run;
 mod scheduler;
 mod skip_mask;
 mod task_graph;

@@ -1,61 +1,71 @@
 //! One array's only chunk: written through a memory map where that is safe, else by position.
 
 use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use crate::arrays::ArrayKind;
 use crate::files::ChunkFile;
+use crate::keeper::KeptChunk;
 use crate::mapped::Mapping;
 
 /// Unit of allocation: the page of all file systems on which maps are used.
 const PAGE: u64 = 4096;
-/// Bytes read at once where a chunk is taken into memory.
-const READ_STEP: usize = 1 << 20;
+/// Bytes read at once where a chunk is taken into memory: stays in the processor's cache.
+const READ_STEP: usize = 256 << 10;
 
 /// An open chunk.
 #[derive(Debug)]
 pub(crate) struct Chunk {
     kind: ArrayKind,
+    path: PathBuf,
     file: Arc<dyn ChunkFile>,
     length: u64,
-    storage: Storage,
-    dirty: bool,
+    /// `None` where bytes are written by position.
+    map: Option<Pages>,
+    /// A copy of all marks, which the scheduler reads all the time: a read from the map would end
+    /// the process when another one shortens the file.
+    marks: Option<Vec<u8>>,
+    dirty: Arc<AtomicBool>,
 }
 
+/// A map and what is known of its pages.
 #[derive(Debug)]
-enum Storage {
-    Mapped {
-        map: Mapping,
-        /// One bit a page: known to be allocated.
-        allocated: Vec<u64>,
-    },
-    Plain {
-        /// All bytes of the `done` array, which the scheduler reads all the time.
-        mirror: Option<Vec<u8>>,
-    },
+struct Pages {
+    map: Mapping,
+    /// One bit a page: known to be allocated.
+    allocated: Vec<u64>,
 }
 
 impl Chunk {
     /// Takes an open chunk file of the right length; `mapped` where its file system allows it.
     pub(crate) fn new(
         kind: ArrayKind,
+        path: PathBuf,
         file: Arc<dyn ChunkFile>,
         length: u64,
         mapped: bool,
     ) -> io::Result<Self> {
-        let storage = match file.mappable().filter(|_| mapped && length > 0) {
-            Some(mappable) => Storage::Mapped {
+        let map = match file.mappable().filter(|_| mapped && length > 0) {
+            Some(mappable) => Some(Pages {
                 map: Mapping::new(mappable, in_memory(length)?)?,
                 allocated: vec![0; in_memory(length.div_ceil(PAGE).div_ceil(64))?],
-            },
-            None => plain(kind, &*file, length)?,
+            }),
+            None => None,
+        };
+        let marks = match kind {
+            ArrayKind::Done => Some(read_all(&*file, length)?),
+            _ => None,
         };
         Ok(Self {
             kind,
+            path,
             file,
             length,
-            storage,
-            dirty: false,
+            map,
+            marks,
+            dirty: Arc::default(),
         })
     }
 
@@ -63,53 +73,50 @@ impl Chunk {
         self.kind
     }
 
-    pub(crate) fn file(&self) -> &Arc<dyn ChunkFile> {
-        &self.file
+    pub(crate) fn path(&self) -> &std::path::Path {
+        &self.path
     }
 
     pub(crate) fn is_mapped(&self) -> bool {
-        matches!(self.storage, Storage::Mapped { .. })
+        self.map.is_some() || self.length == 0
     }
 
-    /// Whether something was written since the last call; it counts as not written afterwards.
-    pub(crate) fn take_dirty(&mut self) -> bool {
-        std::mem::take(&mut self.dirty)
-    }
-
-    /// All bytes, where they are in memory: always for `done`.
-    pub(crate) fn bytes(&self) -> Option<&[u8]> {
-        match &self.storage {
-            Storage::Mapped { map, .. } => Some(map.bytes()),
-            Storage::Plain { mirror } => mirror.as_deref(),
+    /// What the thread that syncs needs of it.
+    pub(crate) fn kept(&self) -> KeptChunk {
+        let (path, file) = (self.path.clone(), Arc::clone(&self.file));
+        KeptChunk {
+            path,
+            file,
+            dirty: Arc::clone(&self.dirty),
         }
+    }
+
+    /// One byte a cell of the `done` array; nothing of any other.
+    pub(crate) fn marks(&self) -> &[u8] {
+        self.marks.as_deref().unwrap_or_default()
     }
 
     /// Reads an element into the buffer.
     pub(crate) fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        let bytes = self.bytes().and_then(|bytes| {
-            let from = usize::try_from(offset).ok()?;
-            bytes.get(from..from.checked_add(buffer.len())?)
-        });
-        match bytes {
-            Some(bytes) => {
-                buffer.copy_from_slice(bytes);
-                Ok(())
-            }
-            None => self.file.read_at(buffer, offset),
-        }
+        let Some(pages) = &self.map else {
+            return self.file.read_at(buffer, offset);
+        };
+        let from = in_memory(offset)?;
+        let end = from.checked_add(buffer.len()).ok_or_else(out_of_range)?;
+        buffer.copy_from_slice(pages.map.bytes().get(from..end).ok_or_else(out_of_range)?);
+        Ok(())
     }
 
     /// Makes sure that writing a range can't fail for want of space. Where space can't be reserved
     /// the chunk is written by position from then on, and a full disk shows when it is written.
-    pub(crate) fn prepare(&mut self, offset: u64, length: u64) -> io::Result<()> {
-        let Storage::Mapped { allocated, .. } = &mut self.storage else {
+    pub(crate) fn prepare(&mut self, offset: u64) -> io::Result<()> {
+        let Some(pages) = &mut self.map else {
             return Ok(());
         };
         // An element never crosses a page: its size divides the page's.
         let page = offset / PAGE;
-        debug_assert_eq!(page, (offset + length.max(1) - 1) / PAGE);
         let (word, bit) = ((page / 64) as usize, 1u64 << (page % 64));
-        match allocated.get(word) {
+        match pages.allocated.get(word) {
             Some(bits) if bits & bit != 0 => return Ok(()),
             Some(_) => {}
             None => return Err(out_of_range()),
@@ -117,42 +124,38 @@ impl Chunk {
         let begin = page * PAGE;
         match self.file.allocate(begin, PAGE.min(self.length - begin)) {
             Ok(()) => {
-                allocated[word] |= bit;
+                pages.allocated[word] |= bit;
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
-                self.storage = plain(self.kind, &*self.file, self.length)?;
+                self.map = None;
                 Ok(())
             }
             Err(error) => Err(error),
         }
     }
 
-    /// Writes an element into a range that was prepared.
+    /// Writes an element into a range that was prepared. A single byte is written after everything
+    /// that was written before it.
     pub(crate) fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.dirty = true;
-        let written = match &mut self.storage {
-            Storage::Mapped { map, .. } => match (usize::try_from(offset), bytes) {
-                (Ok(offset), [byte]) => map.store_byte_last(offset, *byte),
-                (Ok(offset), bytes) => map.store(offset, bytes),
-                (Err(_), _) => false,
-            },
-            Storage::Plain { mirror } => {
-                if offset.saturating_add(bytes.len() as u64) > self.length {
-                    return Err(out_of_range());
-                }
-                self.file.write_at(bytes, offset)?;
-                match mirror {
-                    Some(mirror) => copy_into(mirror, offset, bytes),
-                    None => true,
-                }
-            }
-        };
-        if written {
-            Ok(())
-        } else {
-            Err(out_of_range())
+        if offset.saturating_add(bytes.len() as u64) > self.length {
+            return Err(out_of_range());
         }
+        let at = in_memory(offset)?;
+        match (&mut self.map, bytes) {
+            (Some(pages), [byte]) => pages.map.store_byte_last(at, *byte),
+            (Some(pages), bytes) => pages.map.store(at, bytes),
+            (None, bytes) => self.file.write_at(bytes, offset)?,
+        }
+        if let Some(marks) = &mut self.marks {
+            if let Some(target) = marks.get_mut(at..at + bytes.len()) {
+                target.copy_from_slice(bytes);
+            }
+        }
+        if !self.dirty.load(Ordering::Relaxed) {
+            self.dirty.store(true, Ordering::Release);
+        }
+        Ok(())
     }
 
     /// Fails when the file is no longer as long as it was.
@@ -169,14 +172,6 @@ impl Chunk {
             ),
         ))
     }
-}
-
-fn plain(kind: ArrayKind, file: &dyn ChunkFile, length: u64) -> io::Result<Storage> {
-    let mirror = match kind {
-        ArrayKind::Done => Some(read_all(file, length)?),
-        _ => None,
-    };
-    Ok(Storage::Plain { mirror })
 }
 
 /// All bytes of a file. Stretches of zeros stay untouched memory, so that they cost none.
@@ -203,22 +198,6 @@ pub(crate) fn read_all(file: &dyn ChunkFile, length: u64) -> io::Result<Vec<u8>>
         offset += count as u64;
     }
     Ok(bytes)
-}
-
-fn copy_into(target: &mut [u8], offset: u64, bytes: &[u8]) -> bool {
-    let Ok(from) = usize::try_from(offset) else {
-        return false;
-    };
-    match from
-        .checked_add(bytes.len())
-        .and_then(|end| target.get_mut(from..end))
-    {
-        Some(target) => {
-            target.copy_from_slice(bytes);
-            true
-        }
-        None => false,
-    }
 }
 
 /// A length as a size of memory.

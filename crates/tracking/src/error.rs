@@ -36,7 +36,7 @@ pub struct LayoutMismatch {
 pub struct LockHolder {
     /// Machine that the holder runs on.
     pub host: String,
-    /// Its process id, in its own pid namespace.
+    /// Its process id, in its own pid namespace; 0 when its lock can't be read.
     pub pid: u32,
     /// When it took the lock, seconds since the UNIX epoch.
     pub since: f64,
@@ -171,7 +171,10 @@ pub(crate) fn shell_quoted(path: &Path) -> String {
 
 impl fmt::Display for LockHolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "process {} on {}", self.pid, self.host)
+        match self.pid {
+            0 => write!(f, "an unknown process"),
+            pid => write!(f, "process {pid} on {}", self.host),
+        }
     }
 }
 

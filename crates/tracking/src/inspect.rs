@@ -15,7 +15,7 @@ pub(crate) enum Found {
     /// Nothing, or an empty directory.
     Nothing,
     /// A group with what a store consists of.
-    Store(GroupDocument),
+    Store(Box<GroupDocument>),
 }
 
 /// The path without a link at its end, and whether a directory stands there.

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::error::{FieldDifference, TrackingError};
 
 /// Most axes that a store may have.
-pub(crate) const MAX_AXES: usize = 8;
+pub(crate) const MAX_AXES: usize = bellis_core::MAX_DIMS;
 /// Widest cell of any array, in bytes; keeps every chunk's length inside a file offset.
 const MAX_CELLS: u128 = (i64::MAX / 16) as u128;
 
@@ -21,7 +21,7 @@ pub struct StoredRoi {
 }
 
 impl StoredRoi {
-    fn end(&self, axis: usize) -> i128 {
+    pub(crate) fn end(&self, axis: usize) -> i128 {
         i128::from(self.offset[axis]) + i128::from(self.shape[axis])
     }
 }
@@ -238,16 +238,16 @@ impl Layout {
     }
 
     /// Context below the write region.
-    fn lower(&self, axis: usize) -> i128 {
+    pub(crate) fn lower(&self, axis: usize) -> i128 {
         i128::from(self.write.offset[axis]) - i128::from(self.read.offset[axis])
     }
 
     /// Context above the write region.
-    fn upper(&self, axis: usize) -> i128 {
+    pub(crate) fn upper(&self, axis: usize) -> i128 {
         self.read.end(axis) - self.write.end(axis)
     }
 
-    fn stride(&self, axis: usize) -> i128 {
+    pub(crate) fn stride(&self, axis: usize) -> i128 {
         i128::from(self.write.shape[axis])
     }
 
@@ -273,42 +273,46 @@ impl Layout {
             .product()
     }
 
-    /// Whether a cell holds a block of the task.
-    pub(crate) fn holds_block(&self, cell: u64) -> bool {
-        let mut rest = cell;
-        let shape = self.grid_shape();
-        for axis in (0..self.axes()).rev() {
-            if shape[axis] == 0 {
-                return false;
-            }
-            let index = rest % shape[axis];
-            rest /= shape[axis];
-            let (first, count) = self.blocks_along(axis);
-            if index < first || index - first >= count {
-                return false;
-            }
+    /// Row-major index, among the task's blocks, of the block in a cell; `None` where there is none.
+    pub fn block_index(&self, cell: u64) -> Option<u64> {
+        if cell >= self.cells() {
+            return None;
         }
-        rest == 0 && self.blocks() > 0
+        let mut rest = cell;
+        let (mut index, mut stride) = (0, 1);
+        for axis in (0..self.axes()).rev() {
+            let extent = self.cells_along(axis) as u64;
+            let at = rest.checked_rem(extent)?;
+            rest /= extent;
+            let (first, count) = self.blocks_along(axis);
+            index += at.checked_sub(first).filter(|at| *at < count)? * stride;
+            stride *= count;
+        }
+        Some(index)
     }
 
-    /// Final read and write intervals of block `index` along an axis.
-    fn intervals(&self, axis: usize, index: u64) -> [(i128, i128); 2] {
-        let begin = i128::from(self.total.offset[axis]);
-        let end = self.total.end(axis);
-        let (lower, upper) = (self.lower(axis), self.upper(axis));
-        let write = begin + lower + i128::from(index) * self.stride(axis);
-        let write = (write, write + self.stride(axis));
-        let read = (write.0 - lower, write.1 + upper);
-        if self.fit == StoredFit::Shrink {
-            let clip =
-                |(from, to): (i128, i128), low: i128, high: i128| (from.max(low), to.min(high));
-            [
-                clip(read, begin, end),
-                clip(write, begin + lower, end - upper),
-            ]
-        } else {
-            [read, write]
+    /// Cell of the block with a row-major index; `None` where there is no such block.
+    pub fn cell_of(&self, block: u64) -> Option<u64> {
+        if block >= self.blocks() {
+            return None;
         }
+        let mut rest = block;
+        let (mut cell, mut stride) = (0, 1);
+        for axis in (0..self.axes()).rev() {
+            let (first, count) = self.blocks_along(axis);
+            let at = rest.checked_rem(count)?;
+            rest /= count;
+            cell += (first + at) * stride;
+            stride *= self.cells_along(axis) as u64;
+        }
+        Some(cell)
+    }
+
+    /// Blocks per axis, each axis taken by itself.
+    pub fn block_grid_shape(&self) -> Vec<u64> {
+        (0..self.axes())
+            .map(|axis| self.blocks_along(axis).1)
+            .collect()
     }
 
     /// The fields in which two layouts differ, `self` being the one in the store.
@@ -347,79 +351,6 @@ impl Layout {
         );
         fields
     }
-
-    /// How a store of layout `self` is carried over to the layout `grown`.
-    pub(crate) fn growth_to(&self, grown: &Self) -> Result<Growth, GrowthRefusal> {
-        if self.axes() != grown.axes() || self.fit != grown.fit {
-            return Err(GrowthRefusal::NotGrown);
-        }
-        let mut growth = Growth {
-            shift: Vec::new(),
-            kept: Vec::new(),
-        };
-        let mut grew = false;
-        let mut nearest = grown.total.offset.clone();
-        let mut misaligned = false;
-        for axis in 0..self.axes() {
-            let same = self.stride(axis) == grown.stride(axis)
-                && self.lower(axis) == grown.lower(axis)
-                && self.upper(axis) == grown.upper(axis);
-            let front = i128::from(self.total.offset[axis]) - i128::from(grown.total.offset[axis]);
-            let back = grown.total.end(axis) - self.total.end(axis);
-            if !same || front < 0 || back < 0 {
-                return Err(GrowthRefusal::NotGrown);
-            }
-            grew |= front > 0 || back > 0;
-            let stride = self.stride(axis);
-            if front % stride != 0 {
-                misaligned = true;
-                let steps = (front + stride / 2) / stride;
-                let offset = i128::from(self.total.offset[axis]) - steps * stride;
-                nearest[axis] = i64::try_from(offset).unwrap_or(self.total.offset[axis]);
-            }
-            let shift = u64::try_from(front / stride).map_err(|_| GrowthRefusal::NotGrown)?;
-            let (_, count) = self.blocks_along(axis);
-            let unchanged = |index: u64| {
-                self.intervals(axis, index) == grown.intervals(axis, index.saturating_add(shift))
-            };
-            // Only the last block of an axis can be clipped by the old border.
-            let kept = if count > 0 && !unchanged(count - 1) {
-                count - 1
-            } else {
-                count
-            };
-            growth.shift.push(shift);
-            growth.kept.push(kept);
-        }
-        if !grew {
-            return Err(GrowthRefusal::NotGrown);
-        }
-        if misaligned {
-            return Err(GrowthRefusal::FrontMisaligned { nearest });
-        }
-        Ok(growth)
-    }
-}
-
-/// How cells move when a volume has grown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Growth {
-    /// Cells by which each axis moves.
-    pub(crate) shift: Vec<u64>,
-    /// Blocks at the front of each axis whose regions are unchanged.
-    pub(crate) kept: Vec<u64>,
-}
-
-/// Why a store can't be carried over.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum GrowthRefusal {
-    /// Something else than a grown total.
-    NotGrown,
-    /// The front grew by a part of a block.
-    FrontMisaligned {
-        /// Nearest offset of the total that would be accepted.
-        nearest: Vec<i64>,
-    },
 }
 
 trait DivCeil {

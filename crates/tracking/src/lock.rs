@@ -356,7 +356,7 @@ fn judge(
     let record = serde_json::from_slice::<LockRecord>(found).ok();
     let holder = record.as_ref().map_or_else(
         || LockHolder {
-            host: "an unknown machine".to_owned(),
+            host: String::new(),
             pid: 0,
             since: 0.0,
         },

@@ -10,9 +10,10 @@
 //!   a foreign write can spoil a value but not the program.
 //! - A page is allocated on the disk before it is first written (`Chunk::prepare`), so that a full
 //!   disk is an error of that call and never a signal.
-//! - The length is checked at opening and before each batch. What is left is a foreign process
-//!   that shortens the file between that check and the touch; nothing short of giving up the map
-//!   rules this out, and no signal handler is installed for it.
+//! - The length is checked at opening and before each batch of records; marks are read from a copy
+//!   in memory, never from the map. What is left is a foreign process that shortens the file
+//!   between that check and a write of the same batch; nothing short of giving up the map rules
+//!   this out, and no signal handler is installed for it.
 
 #![allow(unsafe_code)]
 
@@ -42,29 +43,18 @@ impl Mapping {
         &self.map
     }
 
-    /// Writes an element. Out of range is a no-op that gives false.
-    pub(crate) fn store(&mut self, offset: usize, bytes: &[u8]) -> bool {
-        let end = offset.checked_add(bytes.len());
-        match end.and_then(|end| self.map.get_mut(offset..end)) {
-            Some(target) => {
-                target.copy_from_slice(bytes);
-                true
-            }
-            None => false,
-        }
+    /// Writes an element. The range lies inside the map: the caller has checked it.
+    pub(crate) fn store(&mut self, offset: usize, bytes: &[u8]) {
+        self.map[offset..offset + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Writes one byte after everything that was written before it. Out of range gives false.
-    pub(crate) fn store_byte_last(&mut self, offset: usize, value: u8) -> bool {
-        match self.map.get_mut(offset) {
-            Some(target) => {
-                // SAFETY: the pointer comes from a unique reference to one byte of the map and is
-                // used only while that reference lives; a byte is always aligned.
-                let target = unsafe { AtomicU8::from_ptr(target) };
-                target.store(value, Ordering::Release);
-                true
-            }
-            None => false,
-        }
+    /// Writes one byte after everything that was written before it. The offset lies inside the map:
+    /// the caller has checked it.
+    pub(crate) fn store_byte_last(&mut self, offset: usize, value: u8) {
+        let target: *mut u8 = &mut self.map[offset];
+        // SAFETY: the pointer comes from a unique reference to one byte of the map and nothing else
+        // touches that byte in this process until the store is over; a byte is always aligned.
+        let target = unsafe { AtomicU8::from_ptr(target) };
+        target.store(value, Ordering::Release);
     }
 }

@@ -40,7 +40,7 @@ pub(crate) struct GroupDocument {
 #[derive(Debug)]
 pub(crate) enum NodeDocument {
     /// A group.
-    Group(GroupDocument),
+    Group(Box<GroupDocument>),
     /// An array, with daisy's hash if it carries one (the layout before daisy 2.0).
     Array { hash: Option<String> },
 }
@@ -215,11 +215,11 @@ pub(crate) fn parse_node(bytes: &[u8]) -> Result<NodeDocument, String> {
                     "zarr_format",
                 ],
             )?;
-            Ok(NodeDocument::Group(GroupDocument {
+            Ok(NodeDocument::Group(Box::new(GroupDocument {
                 hash: hash_of(&attributes)?,
                 layout: attributes.get(LAYOUT_ATTRIBUTE).and_then(layout_of),
                 attributes,
-            }))
+            })))
         }
         _ => Err("is the document of neither a group nor an array".to_owned()),
     }

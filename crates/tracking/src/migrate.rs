@@ -23,8 +23,9 @@ use crate::directory::{
 };
 use crate::error::{shell_quoted, LockHolder, TrackingError};
 use crate::files::{ChunkFile, Files};
+use crate::growth::Growth;
 use crate::inspect::{broken_document, holds, read_document};
-use crate::layout::{Growth, Layout};
+use crate::layout::Layout;
 use crate::lock::Lock;
 use crate::metadata;
 use crate::remap::Remap;

@@ -10,8 +10,9 @@ use crate::directory::{
 };
 use crate::error::{remove_line, LayoutMismatch, Notice, TrackingError};
 use crate::files::Files;
+use crate::growth::GrowthRefusal;
 use crate::inspect::{broken_document, holds, inspect, locate, read_document, Found};
-use crate::layout::{GrowthRefusal, Layout, StoredFit};
+use crate::layout::{Layout, StoredFit};
 use crate::lock::Lock;
 use crate::metadata::{self, GroupDocument};
 use crate::migrate;
@@ -362,7 +363,7 @@ impl Opening<'_> {
             self.unsynced.push(document);
             self.unsynced.push(self.path.join(kind.name()));
         }
-        Chunk::new(kind, Arc::from(file), length, mapped)
+        Chunk::new(kind, chunk.clone(), Arc::from(file), length, mapped)
             .map_err(|error| TrackingError::io(&chunk, "opening it", error))
     }
 

@@ -23,6 +23,13 @@ pub struct StoreReader<'a> {
     shape: Vec<u64>,
 }
 
+/// An array's chunk.
+#[derive(Debug)]
+struct OpenArray {
+    length: u64,
+    file: Box<dyn ChunkFile>,
+}
+
 /// Counts of a store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoreStatus {
@@ -173,7 +180,8 @@ impl<'a> StoreReader<'a> {
             None => status.done += count_set(bytes),
             Some(layout) => {
                 let set = bytes.iter().enumerate().filter(|(_, byte)| **byte != 0);
-                let held = set.filter(|(index, _)| layout.holds_block(offset + *index as u64));
+                let held =
+                    set.filter(|(index, _)| layout.block_index(offset + *index as u64).is_some());
                 status.done += held.count() as u64;
             }
         })?;
@@ -266,11 +274,11 @@ impl<'a> StoreReader<'a> {
             for (index, attempts) in bytes.chunks_exact(4).enumerate() {
                 let attempts = attempts.try_into().map_or(0, u32::from_le_bytes);
                 let cell = offset / 4 + index as u64;
-                if attempts == 0 || check.is_some_and(|layout| !layout.holds_block(cell)) {
+                if attempts == 0 || check.is_some_and(|layout| layout.block_index(cell).is_none()) {
                     continue;
                 }
                 let mut byte = [0];
-                if let Some((_, file)) = &done {
+                if let Some(OpenArray { file, .. }) = &done {
                     if let Err(error) = file.read_at(&mut byte, cell) {
                         failed = Err(error);
                     }
@@ -285,7 +293,7 @@ impl<'a> StoreReader<'a> {
 
     /// Calls back with an array's bytes piece by piece, leaving out holes.
     fn scan(&self, kind: ArrayKind, mut call: impl FnMut(u64, &[u8])) -> Result<(), TrackingError> {
-        let Some((length, file)) = self.open_array(kind)? else {
+        let Some(OpenArray { length, file }) = self.open_array(kind)? else {
             return Ok(());
         };
         let failed = |error| {
@@ -317,7 +325,7 @@ impl<'a> StoreReader<'a> {
         cell: u64,
     ) -> Result<Option<[u8; SIZE]>, TrackingError> {
         debug_assert_eq!(SIZE as u64, kind.item_size());
-        let Some((_, file)) = self.open_array(kind)? else {
+        let Some(OpenArray { file, .. }) = self.open_array(kind)? else {
             return Ok(None);
         };
         let mut bytes = [0; SIZE];
@@ -332,11 +340,8 @@ impl<'a> StoreReader<'a> {
         Ok(Some(bytes))
     }
 
-    /// Length and file of an array's chunk, checked; `None` where the array or its chunk is missing.
-    fn open_array(
-        &self,
-        kind: ArrayKind,
-    ) -> Result<Option<(u64, Box<dyn ChunkFile>)>, TrackingError> {
+    /// An array's chunk, checked; `None` where the array or its chunk is missing.
+    fn open_array(&self, kind: ArrayKind) -> Result<Option<OpenArray>, TrackingError> {
         let document = array_document(&self.path, kind);
         let chunk = chunk_path(&self.path, kind, self.shape.len());
         for path in [&document, &chunk] {
@@ -357,7 +362,10 @@ impl<'a> StoreReader<'a> {
             let problem = format!("has {found} bytes, which does not fit its shape");
             return Err(broken_document(&chunk, &self.path, &problem));
         }
-        Ok(Some((found, file)))
+        Ok(Some(OpenArray {
+            length: found,
+            file,
+        }))
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::io;
 
-use crate::layout::{Growth, Layout};
+use crate::growth::Growth;
+use crate::layout::Layout;
 
 /// Bytes gathered before they are written.
 const STEP: usize = 1 << 20;

@@ -2,21 +2,24 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use bellis_core::BlockRecord;
 
 use crate::arrays::ArrayKind;
 use crate::chunk::Chunk;
 use crate::error::{Notice, TrackingError};
+use crate::keeper::StoreKeeper;
 use crate::layout::Layout;
 use crate::lock::Lock;
 use crate::open::{self, Opened};
 use crate::options::OpenOptions;
 use crate::runs;
-use crate::sync::{Syncer, Work};
 
-/// Blocks recorded between two looks at the files' lengths, when nobody asks for one earlier.
-const RECORDS_PER_CHECK: u32 = 64;
+/// Blocks that count as one batch: files are looked at before the next one is recorded.
+const BATCH: u32 = 64;
+/// A record that comes this long after the last look begins another batch.
+const BATCH_TIME: Duration = Duration::from_millis(5);
 
 /// A tracking store, locked and open for a run.
 #[derive(Debug)]
@@ -28,10 +31,10 @@ pub struct TrackingStore {
     chunks: [Option<Chunk>; ArrayKind::COUNT],
     resources: bool,
     notices: Vec<Notice>,
-    unsynced: Vec<PathBuf>,
-    since_check: u32,
+    in_batch: u32,
+    checked_at: Instant,
     options: OpenOptions,
-    syncer: Syncer,
+    keeper: StoreKeeper,
     // Last, so that it is given back after everything else is closed.
     lock: Lock,
 }
@@ -58,8 +61,8 @@ impl TrackingStore {
             let kind = chunk.kind();
             chunks[kind as usize] = Some(chunk);
         }
-        let syncer = Syncer::start(lock.watch())
-            .map_err(|error| TrackingError::io(&path, "starting a thread", error))?;
+        let kept = chunks.iter().rev().flatten().map(Chunk::kept).collect();
+        let keeper = StoreKeeper::new(options.files.clone(), lock.watch(), kept, unsynced);
         Ok(Self {
             path,
             cells: layout.cells(),
@@ -67,10 +70,10 @@ impl TrackingStore {
             chunks,
             resources: options.resource_tracking,
             notices,
-            unsynced,
-            since_check: 0,
+            in_batch: 0,
+            checked_at: Instant::now(),
             options,
-            syncer,
+            keeper,
             lock,
         })
     }
@@ -97,9 +100,9 @@ impl TrackingStore {
 
     /// One byte a cell, not zero where the block is done.
     pub fn done_bytes(&self) -> &[u8] {
-        self.chunk(ArrayKind::Done)
-            .and_then(Chunk::bytes)
-            .unwrap_or_default()
+        self.chunks[ArrayKind::Done as usize]
+            .as_ref()
+            .map_or(&[], Chunk::marks)
     }
 
     /// Whether the block of a cell is done. A cell outside the grid is not.
@@ -117,25 +120,26 @@ impl TrackingStore {
     pub fn failures(&self, cell: u64) -> Result<u32, TrackingError> {
         self.check_cell(cell)?;
         let mut bytes = [0; 4];
-        match self.chunk(ArrayKind::Failures) {
-            Some(chunk) => chunk
+        if let Some(chunk) = &self.chunks[ArrayKind::Failures as usize] {
+            chunk
                 .read(cell * 4, &mut bytes)
-                .map_err(|error| self.failed(ArrayKind::Failures, "reading it", error))?,
-            None => return Ok(0),
+                .map_err(|error| failed(chunk, "reading it", error))?;
         }
         Ok(u32::from_le_bytes(bytes))
     }
 
-    /// Looks at the lengths of all files, before a batch of blocks is recorded.
+    /// Looks at the lengths of all files, before a batch of blocks is recorded. Recording does so
+    /// by itself after a pause and after some blocks.
     ///
     /// # Errors
     /// A file that was shortened, lengthened or lost.
     pub fn begin_batch(&mut self) -> Result<(), TrackingError> {
-        self.since_check = 0;
+        self.in_batch = 0;
+        self.checked_at = Instant::now();
         for chunk in self.chunks.iter().flatten() {
             chunk
                 .check_length()
-                .map_err(|error| self.failed(chunk.kind(), "checking its length", error))?;
+                .map_err(|error| failed(chunk, "checking its length", error))?;
         }
         Ok(())
     }
@@ -203,37 +207,25 @@ impl TrackingStore {
         self.write(ArrayKind::Failures, cell, &failures.to_le_bytes())
     }
 
-    /// Starts writing to the disk on another thread what was recorded since the last time, and
-    /// reports what went wrong with an earlier one. Gives back at once; while one is under way
-    /// another is not started.
+    /// Writes to the disk from another thread.
+    pub fn keeper(&self) -> StoreKeeper {
+        self.keeper.clone()
+    }
+
+    /// Writes to the disk what was recorded since the last time, and waits for it.
     ///
     /// # Errors
-    /// A failed write, or a lock that is no longer this run's.
+    /// As [`StoreKeeper::flush`].
     pub fn flush(&mut self) -> Result<(), TrackingError> {
-        if self.syncer.is_idle()? {
-            let work = self.take_work();
-            self.syncer.start_work(work);
-        }
-        Ok(())
+        self.keeper.flush()
     }
 
-    /// Writes everything to the disk and waits for it.
+    /// Flushes and closes; the lock is given back also when that fails.
     ///
     /// # Errors
-    /// As [`TrackingStore::flush`].
-    pub fn sync(&mut self) -> Result<(), TrackingError> {
-        self.syncer.wait()?;
-        let work = self.take_work();
-        self.syncer.start_work(work);
-        self.syncer.wait()
-    }
-
-    /// Syncs and closes; the lock is given back also when that fails.
-    ///
-    /// # Errors
-    /// As [`TrackingStore::flush`].
-    pub fn close(mut self) -> Result<(), TrackingError> {
-        self.sync()
+    /// As [`StoreKeeper::flush`].
+    pub fn close(self) -> Result<(), TrackingError> {
+        self.keeper.flush()
     }
 
     /// Appends a run's report, one JSON object without line breaks, to `runs.jsonl`.
@@ -245,31 +237,11 @@ impl TrackingStore {
         runs::append(&*self.options.files, &self.path, line)
     }
 
-    fn take_work(&mut self) -> Work {
-        let mut work = Work {
-            made: std::mem::take(&mut self.unsynced),
-            ..Work::default()
-        };
-        for chunk in self.chunks.iter_mut().rev().flatten() {
-            if chunk.take_dirty() {
-                work.chunks
-                    .push((self.path.join(chunk.kind().name()), chunk.file().clone()));
-            }
-        }
-        work.files = Some(self.options.files.clone());
-        work
-    }
-
-    fn chunk(&self, kind: ArrayKind) -> Option<&Chunk> {
-        self.chunks[kind as usize].as_ref()
-    }
-
     fn prepare(&mut self, kind: ArrayKind, cell: u64) -> Result<(), TrackingError> {
-        let size = kind.item_size();
         match &mut self.chunks[kind as usize] {
             Some(chunk) => chunk
-                .prepare(cell * size, size)
-                .map_err(|error| self.failed(kind, "reserving space", error)),
+                .prepare(cell * kind.item_size())
+                .map_err(|error| failed(chunk, "reserving space", error)),
             None => Ok(()),
         }
     }
@@ -278,14 +250,14 @@ impl TrackingStore {
         match &mut self.chunks[kind as usize] {
             Some(chunk) => chunk
                 .write(cell * kind.item_size(), bytes)
-                .map_err(|error| self.failed(kind, "writing to it", error)),
+                .map_err(|error| failed(chunk, "writing to it", error)),
             None => Ok(()),
         }
     }
 
     fn check_now_and_then(&mut self) -> Result<(), TrackingError> {
-        self.since_check += 1;
-        if self.since_check >= RECORDS_PER_CHECK {
+        self.in_batch += 1;
+        if self.in_batch > BATCH || self.checked_at.elapsed() > BATCH_TIME {
             self.begin_batch()?;
         }
         Ok(())
@@ -301,16 +273,8 @@ impl TrackingStore {
             "This is a defect of bellis: please report it.",
         ))
     }
-
-    fn failed(&self, kind: ArrayKind, doing: &str, error: io::Error) -> TrackingError {
-        let path = crate::directory::chunk_path(&self.path, kind, self.layout.axes());
-        TrackingError::io(&path, doing, error)
-    }
 }
 
-impl Drop for TrackingStore {
-    fn drop(&mut self) {
-        // The lock is given back after what was started has ended.
-        let _ = self.syncer.wait();
-    }
+fn failed(chunk: &Chunk, doing: &str, error: io::Error) -> TrackingError {
+    TrackingError::io(chunk.path(), doing, error)
 }

@@ -96,7 +96,7 @@ pub enum ShutdownReason {
     Idle,
     /// Another task needs the resources it occupies.
     ResourcesNeeded,
-    /// Its block failed and the task restarts workers on errors, or it said that it can't work.
+    /// Its block failed and the task restarts workers on errors.
     BlockFailed,
     /// The run was interrupted.
     Interrupted,

@@ -1,11 +1,14 @@
 //! What the tests of the store share: scratch directories, layouts, golden stores.
 
-#![allow(dead_code, clippy::unwrap_used, clippy::expect_used)]
+#![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)]
+
+pub mod faulty;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use bellis_core::{BlockRecord, BlockStats};
 use bellis_tracking::{Layout, StoredFit, StoredRoi};
 use serde_json::Value;
 
@@ -64,6 +67,21 @@ pub fn line_with(offset: i64, total: i64, block: i64, context: i64, fit: StoredF
         fit,
     )
     .unwrap()
+}
+
+pub fn record(worker_id: u32, wall_seconds: f64) -> BlockRecord {
+    BlockRecord {
+        stats: Some(BlockStats {
+            wall_seconds,
+            cpu_seconds: wall_seconds / 2.0,
+            peak_rss_bytes: 1 << 20,
+            io_read_bytes: 11,
+            io_write_bytes: 22,
+        }),
+        worker_id,
+        sent_at: 1e9,
+        returned_at: 1e9 + wall_seconds,
+    }
 }
 
 /// A whole number in a golden file, where big ones are texts.
