@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, watch, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { Context } from '../../src/context.js';
 import type { LaunchSpec, WorkerLogs } from '../../src/launchers/launcher.js';
 import { LocalLauncher } from '../../src/launchers/local.js';
 
@@ -22,6 +23,7 @@ function program(source: string, logs?: Partial<WorkerLogs>, env = {}): LaunchSp
 		command: process.execPath,
 		args: ['--input-type=module', '-e', source],
 		env: { NODE_OPTIONS: '', ...env },
+		context: Context.parse('hostname=127.0.0.1:port=1:task_id=task:worker_id=3:secret=00'),
 		logs: { out: null, err: null, console: 'none', ...logs },
 	};
 }
@@ -171,7 +173,7 @@ test('a driver that throws or exits takes its workers with it, and prefixes thei
 		`import { LocalLauncher } from ${JSON.stringify(launcher)};
 		const handle = await new LocalLauncher().start({
 			taskId: 'chatty', workerId: 7, command: process.execPath,
-			args: ['--input-type=module', '-e', ${JSON.stringify(worker)}], env: { NODE_OPTIONS: '' },
+			args: ['--input-type=module', '-e', ${JSON.stringify(worker)}], env: { NODE_OPTIONS: '' }, context: null,
 			logs: { out: null, err: null, console: 'prefixed' },
 		}, new AbortController().signal);
 		process.stdin.once('data', () => { throw new Error('the driver fails') });`,

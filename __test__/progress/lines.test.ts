@@ -54,7 +54,21 @@ test('fast runs print the end of each task once', (t) => {
 
 test('notices are lines of their own', (t) => {
 	const { written, observer } = fixture();
-	observer.onEvent({ type: 'notice', time: 0, level: 'warning', taskId: 'a', message: 'no block' });
-	observer.onEvent({ type: 'notice', time: 0, level: 'info', taskId: null, message: 'hello' });
+	observer.onEvent({
+		type: 'notice',
+		code: 'test',
+		time: 0,
+		level: 'warning',
+		taskId: 'a',
+		message: 'no block',
+	});
+	observer.onEvent({
+		type: 'notice',
+		code: 'test',
+		time: 0,
+		level: 'info',
+		taskId: null,
+		message: 'hello',
+	});
 	t.deepEqual(written, ["bellis warning: task 'a': no block\n", 'bellis hello\n']);
 });

@@ -63,7 +63,14 @@ test('events are read in order and end with finish; unread progress is replaced 
 	const events = new RunEvents();
 	deliver(events, { type: 'start', time: 0, states });
 	for (let time = 1; time <= 5; time++) deliver(events, { type: 'progress', time, states });
-	deliver(events, { type: 'notice', time: 6, level: 'info', taskId: null, message: 'm' });
+	deliver(events, {
+		type: 'notice',
+		code: 'test',
+		time: 6,
+		level: 'info',
+		taskId: null,
+		message: 'm',
+	});
 	const seen: string[] = [];
 	for await (const event of events) {
 		seen.push(`${event.type} ${event.time}`);

@@ -102,14 +102,14 @@ test('a message of 16 MB is cut with a note, and so is the stack that repeats it
 	t.regex(report.message, /… \(16769024 more characters\)$/);
 	t.true(report.stack!.length < 20_000);
 	t.regex(report.stack!, /error-report\.test\.ts/);
-	t.true(report.details.length <= 16_384);
+	t.true(report.details!.length <= 16_384);
 });
 
 test('a deep chain of causes with long messages stays within the limit', (t) => {
 	let error = new Error('root');
 	for (let i = 0; i < 100; i++) error = new Error('y'.repeat(5000), { cause: error });
 	const report = describeError(error);
-	t.true(report.details.length <= 16_384);
+	t.true(report.details!.length <= 16_384);
 	t.is(parsedDetails(report.details).cause!.name, 'Error');
 });
 

@@ -1,10 +1,11 @@
+import { findSourceMap } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /** Where a call stands in the user's program. */
 export interface CallPlace {
 	/** URL of the file; that of the working directory where there is none, as in a REPL. */
 	readonly url: string;
-	/** Line in the file as Node runs it, counted from 1. */
+	/** Line in the file, counted from 1, also where a loader changed its text. */
 	readonly line: number;
 	/** Whether the URL is that of a file. */
 	readonly known: boolean;
@@ -28,13 +29,22 @@ export function callerOf(callee: Function): CallPlace {
 			const file = site.getFileName() ?? site.getEvalOrigin();
 			if (!file || file.startsWith('node:')) continue;
 			const url = urlOf(file);
-			if (url !== null) return { url, line: site.getLineNumber() ?? 1, known: true };
+			if (url !== null) return { url, line: lineOf(site, file, url), known: true };
 		}
 	} finally {
 		Error.prepareStackTrace = prepareStackTrace;
 		Error.stackTraceLimit = stackTraceLimit;
 	}
 	return { url: pathToFileURL(`${process.cwd()}/`).href, line: 1, known: false };
+}
+
+function lineOf(site: NodeJS.CallSite, file: string, url: string): number {
+	const line = site.getLineNumber() ?? 1;
+	const entry = findSourceMap(file)?.findEntry(line - 1, (site.getColumnNumber() ?? 1) - 1);
+	// a map to another file is a compiler's: then the file that runs has lines of its own
+	return entry !== undefined && 'originalLine' in entry && entry.originalSource === url
+		? entry.originalLine + 1
+		: line;
 }
 
 function urlOf(file: string): string | null {

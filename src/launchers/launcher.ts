@@ -1,3 +1,5 @@
+import type { Context } from '../context.js';
+
 /** What a launcher is told about the worker that it is to start. */
 export interface LaunchSpec {
 	/** The task that the worker will run blocks of. */
@@ -13,6 +15,11 @@ export interface LaunchSpec {
 	 * `NODE_OPTIONS` as workers may have it, and the task's own `env`.
 	 */
 	readonly env: Readonly<Record<string, string>>;
+	/**
+	 * Who the worker is. `context.toEnv()` is for launchers whose workers don't inherit `env`: it holds no
+	 * secret, so it may stand in a command line or a job script.
+	 */
+	readonly context: Context;
 	/** Where stdout and stderr go. */
 	readonly logs: WorkerLogs;
 }

@@ -34,6 +34,8 @@ export type RunEvent =
 			readonly type: 'notice';
 			readonly time: number;
 			readonly level: 'info' | 'warning';
+			/** Stable name of the kind of notice, such as `resumed`, `waiting`, `no-blocks`, `half-budget`. */
+			readonly code: string;
 			/** Null when it concerns no single task. */
 			readonly taskId: string | null;
 			readonly message: string;

@@ -11,9 +11,9 @@ export function errorHeadline(report: { name: string; message: string }): string
 }
 
 /** The details of a report; empty when they are no JSON (a foreign client's). */
-export function parsedDetails(details: string): ErrorDetails {
+export function parsedDetails(details: string | null): ErrorDetails {
 	try {
-		const parsed: unknown = JSON.parse(details);
+		const parsed: unknown = JSON.parse(details ?? '{}');
 		return typeof parsed === 'object' && parsed !== null ? (parsed as ErrorDetails) : {};
 	} catch {
 		return {};

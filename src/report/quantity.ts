@@ -53,3 +53,11 @@ export function formatDistribution(
 export function counted(count: number, noun: string): string {
 	return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
+
+/** How long something has been going on, in whole units: `42 s`, `3 min`, `5 h`. */
+export function roughDuration(seconds: number): string {
+	if (!Number.isFinite(seconds) || seconds < 0) return noSamples;
+	if (seconds < 119.5) return `${Math.round(seconds)} s`;
+	if (seconds < 7170) return `${Math.round(seconds / 60)} min`;
+	return `${Math.round(seconds / 3600)} h`;
+}

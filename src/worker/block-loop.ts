@@ -1,4 +1,4 @@
-type BlockStatus = 'created' | 'processing' | 'success' | 'failed';
+import type { BlockStatus } from '../block.js';
 
 import { describeError, type ErrorReport } from './error-report.js';
 

@@ -7,8 +7,8 @@ export interface ErrorReport {
 	message: string;
 	/** With the user's file and line; null when there is none. */
 	stack: string | null;
-	/** JSON of {@link ErrorDetails}. */
-	details: string;
+	/** JSON of {@link ErrorDetails}; a client of another make may have none. */
+	details: string | null;
 }
 
 /** The rest of an error: what it carries besides name, message and stack. */

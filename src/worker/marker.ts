@@ -1,3 +1,5 @@
+import type { ClientQueue } from './client-queue.js';
+
 /**
  * A mark on the process that says what it is. It is kept under a registered symbol, so that two copies of
  * the package in one process see the same.
@@ -10,12 +12,15 @@ export interface WorkerMark {
 	readonly taskId: string;
 	/** Whether the module with the user's function is being imported. */
 	loading: boolean;
+	/** Clients of this process: asked for the block in hand when it ends. */
+	readonly queues: Set<ClientQueue>;
 }
 
 type Marked = { [KEY]?: WorkerMark };
 
-/** Marks this process as a worker. */
-export function markAsWorker(mark: WorkerMark): WorkerMark {
+/** Marks this process as a worker of the task. */
+export function markAsWorker(taskId: string): WorkerMark {
+	const mark: WorkerMark = { taskId, loading: true, queues: new Set() };
 	(globalThis as Marked)[KEY] = mark;
 	return mark;
 }

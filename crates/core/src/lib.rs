@@ -14,6 +14,7 @@ mod fast_div;
 mod ids;
 mod levels;
 mod roi;
+pub mod run;
 mod scheduler;
 mod skip_mask;
 mod task_graph;

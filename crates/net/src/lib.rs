@@ -22,5 +22,6 @@ pub use machine::{host_name, own_machine};
 pub use secret::Secret;
 pub use secret_file::{read_secret_file, write_secret_file};
 pub use server::{
-    bind, BindError, Bound, Command, Commands, Ended, Host, Keeper, Notice, StrangerReason,
+    bind, BindError, Bound, Command, Commands, Ended, Host, Keeper, Notice, ServeError, Server,
+    ServerOptions, StrangerReason,
 };

@@ -96,7 +96,7 @@ pub enum ShutdownReason {
     Idle,
     /// Another task needs the resources it occupies.
     ResourcesNeeded,
-    /// Its block failed and the task restarts workers on errors.
+    /// Its block failed and the task restarts workers on errors, or it said that it can't work.
     BlockFailed,
     /// The run was interrupted.
     Interrupted,

@@ -1,6 +1,7 @@
 //! What a run is told before it starts.
 
 use super::Nanos;
+use crate::Order;
 
 /// Settings of a run. Amounts are validated by whoever builds it; [`Run::new`](super::Run::new)
 /// checks what only it can know.
@@ -10,7 +11,8 @@ pub struct RunConfig {
     pub tasks: Vec<TaskConfig>,
     /// The global budget of named resources. A name that isn't here has none.
     pub resources: Vec<(String, u64)>,
-    /// In which order a chain is worked off. Default: levels.
+    /// In which order a chain is worked off. Depth first, a task also waits while the task after it
+    /// has enough to do. Default: levels.
     pub order: Order,
     /// The run stops when this many blocks have failed for good (`failFast` is 1). Default: never.
     pub max_failures: Option<u64>,
@@ -101,15 +103,6 @@ pub enum OnBlockError {
     RestartWorker,
     /// The worker goes on with the next block.
     KeepWorker,
-}
-
-/// In which order the tasks of a chain are worked off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Every task goes as fast as its workers allow.
-    Levels,
-    /// A task waits while the task after it has enough to do, so that little lies between them.
-    DepthFirst,
 }
 
 /// Periods and bounds that users don't set; tests do.

@@ -1,7 +1,7 @@
 //! What can be seen of a run while it goes on, and how it ended.
 
 use super::{Distribution, ErrorReport, FailureReport, Nanos, WorkerId};
-use crate::{BlockIndex, TaskIndex};
+use crate::{BlockIndex, RecordError, TaskIndex};
 
 /// The state of a run at one moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,14 +125,14 @@ pub enum RunError {
         available: u64,
     },
     /// The store couldn't take in a finished block, which therefore doesn't count as done.
-    #[error("a finished block couldn't be recorded: {message}")]
+    #[error("a block couldn't be recorded: {error}")]
     Record {
         /// Which task.
         task: TaskIndex,
         /// Which block.
         block: BlockIndex,
         /// What the store said.
-        message: String,
+        error: RecordError,
     },
     /// A success came without the measurements that its task asks for.
     #[error("a block came back without the measurements that its task asks for")]

@@ -258,6 +258,12 @@ impl Client {
         hands.is_welcome() && !hands.is_over()
     }
 
+    /// Whether the connection sends small messages at once. For tests.
+    #[doc(hidden)]
+    pub fn has_no_delay(&self) -> bool {
+        self.shared.outlet.has_no_delay()
+    }
+
     /// Blocks here, running and waiting.
     pub fn in_hand(&self) -> usize {
         self.shared.hands().in_hand()

@@ -41,6 +41,12 @@ impl Outlet {
         lock(&self.socket).is_some()
     }
 
+    pub(super) fn has_no_delay(&self) -> bool {
+        let socket = lock(&self.socket);
+        let socket = socket.as_ref();
+        socket.is_some_and(|socket| socket.nodelay().unwrap_or(false))
+    }
+
     /// Whether nobody is sending just now.
     pub(super) fn is_idle(&self) -> bool {
         self.line.try_lock().is_ok() && !self.dirty.load(Ordering::SeqCst)

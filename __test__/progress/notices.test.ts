@@ -1,0 +1,87 @@
+import test from 'ava';
+import {
+	halfBudgetText,
+	migratedText,
+	noBlocksText,
+	resumedText,
+	shellWord,
+	uncoveredRimText,
+} from '../../src/progress/notices.ts';
+
+test('a resumed task says how many blocks were skipped and how to start afresh', (t) => {
+	const resumed = { skipped: 40, total: 64, hasMask: false, hasCheck: false };
+	t.is(
+		resumedText({ ...resumed, storePath: '/data/run/extract' }),
+		'skipped 40 of 64 blocks (by the tracking store); to run all of them again: task.reset(), bellis reset /data/run/extract, or trackingPath: false',
+	);
+	t.is(
+		resumedText({ ...resumed, storePath: '/my data/x', hasMask: true }),
+		"skipped 40 of 64 blocks (by the tracking store, skipMask); to run all of them again: task.reset(), bellis reset '/my data/x', or trackingPath: false",
+	);
+	t.is(
+		resumedText({ ...resumed, skipped: 1, total: 1, storePath: null, hasCheck: true }),
+		'skipped 1 of 1 block (by checkFunction)',
+	);
+});
+
+test('a task without blocks says why', (t) => {
+	t.is(
+		noBlocksText({ totalShape: [3], readShape: [10], fit: 'valid' }),
+		"has no block, so there is nothing to do: its total is (3), one block reads (10), and fit 'valid' keeps whole blocks only",
+	);
+	t.is(
+		noBlocksText({ totalShape: [4, 0], readShape: [4, 4], fit: 'shrink' }),
+		'has no block, so there is nothing to do: its total is (4, 0), nothing is left of it without the context',
+	);
+});
+
+test('half of the restarts used up names both ways out', (t) => {
+	const budget = { restarts: 5, maxWorkerRestarts: 10, lastError: null } as const;
+	t.is(
+		halfBudgetText({ ...budget, onBlockError: 'restart-worker' }),
+		"5 of 10 worker restarts are used up; after the last one the task is abandoned. Raise maxWorkerRestarts, or pass onBlockError: 'keep-worker' to let workers live on after a block's error",
+	);
+	t.is(
+		halfBudgetText({ ...budget, lastError: 'Error: boom\n    at x', onBlockError: 'keep-worker' }),
+		'5 of 10 worker restarts are used up; after the last one the task is abandoned. Raise maxWorkerRestarts. Last error: Error: boom',
+	);
+	t.true(
+		halfBudgetText({ ...budget, lastError: 'x'.repeat(5000), onBlockError: 'keep-worker' }).length <
+			400,
+	);
+});
+
+test("what fit 'valid' leaves out is named per axis", (t) => {
+	// The second volume of behaviour case 14.
+	const layout = {
+		totalWriteOffset: [0, 0, 1],
+		totalWriteShape: [4029, 7711, 219],
+		writeShape: [64, 64, 64],
+		blockGridShape: [62, 120, 3],
+		fit: 'valid',
+	} as const;
+	t.is(
+		uncoveredRimText(layout),
+		"no block writes [3968, 4029) along axis 0, [7680, 7711) along axis 1, [193, 220) along axis 2, where a whole block doesn't fit; fit: 'shrink' or 'overhang' covers it",
+	);
+	t.is(uncoveredRimText({ ...layout, blockGridShape: [63, 121, 4], fit: 'shrink' }), null);
+	t.is(uncoveredRimText({ ...layout, blockGridShape: [63, 121, 4], fit: 'overhang' }), null);
+	t.is(uncoveredRimText({ ...layout, blockGridShape: [0, 0, 0] }), null);
+});
+
+test('a migrated store says what is kept', (t) => {
+	t.is(
+		migratedText({ storePath: '/data/seg', kept: 16, cleared: 0 }),
+		'the volume has grown since /data/seg was written: 16 done blocks stay done',
+	);
+	t.is(
+		migratedText({ storePath: '/data/seg', kept: 1, cleared: 1 }),
+		'the volume has grown since /data/seg was written: 1 done block stays done, 1 runs again because the region changed',
+	);
+});
+
+test('words for a shell', (t) => {
+	t.is(shellWord('/a/b-c_1.x'), '/a/b-c_1.x');
+	t.is(shellWord("it's"), "'it'\\''s'");
+	t.is(shellWord(''), "''");
+});

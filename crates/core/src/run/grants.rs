@@ -1,0 +1,208 @@
+//! Who gets which block: first those that have none, then those that could do with more in advance.
+
+use super::actions::Action;
+use super::connections::Held;
+use super::{ConnectionId, Nanos, Order, Outbox, Run};
+use crate::{BlockIndex, TaskIndex};
+
+impl Run {
+    /// Puts a connection into the line it belongs to.
+    pub(super) fn queue_up(&mut self, conn: ConnectionId) {
+        let Some(connection) = self.connections.get_mut(conn) else {
+            return;
+        };
+        let task = &mut self.tasks[connection.task.at()];
+        if connection.idle_capacity() > 0 {
+            if !connection.in_idle_line {
+                connection.in_idle_line = true;
+                task.idle.push_back(conn);
+            }
+            return;
+        }
+        let window = if self.config.serial {
+            0
+        } else {
+            task.prefetch.window()
+        };
+        // Refilled in portions, so that grants of short blocks fill their messages.
+        let portion = (window / 4).max(1);
+        if !connection.in_hungry_line && connection.hunger(window) >= portion {
+            connection.in_hungry_line = true;
+            task.hungry.push_back(conn);
+        }
+    }
+
+    /// Hands out blocks while there are some and somebody wants them.
+    pub(super) fn serve(&mut self, task: TaskIndex, out: &mut Outbox) {
+        if self.is_held_back(task) {
+            return;
+        }
+        let at = task.at();
+        let mut turned_away = 0;
+        while let Some(&conn) = self.tasks[at].idle.front() {
+            let wanted = self
+                .connections
+                .get(conn)
+                .map_or(0, |peer| peer.idle_capacity());
+            if wanted > 0 {
+                if self.blocks.runnable(task) == 0 || turned_away >= self.tasks[at].idle.len() {
+                    break;
+                }
+                if self.grant(conn, wanted, out) == 0 {
+                    turned_away += 1;
+                    self.tasks[at].idle.rotate_left(1);
+                    continue;
+                }
+            }
+            self.tasks[at].idle.pop_front();
+            if let Some(connection) = self.connections.get_mut(conn) {
+                connection.in_idle_line = false;
+                self.queue_up(conn);
+            }
+        }
+        while let Some(&conn) = self.tasks[at].hungry.front() {
+            let window = self.tasks[at].prefetch.window();
+            let wanted = self
+                .connections
+                .get(conn)
+                .map_or(0, |peer| peer.hunger(window));
+            if wanted > 0 {
+                let ready = self.blocks.runnable(task);
+                if ready == 0 {
+                    break;
+                }
+                let share = (ready / self.tasks[at].hungry.len() as u64).max(1);
+                if self.grant(conn, wanted.min(share.min(u64::from(u32::MAX)) as u32), out) == 0 {
+                    break;
+                }
+            }
+            self.tasks[at].hungry.pop_front();
+            if let Some(connection) = self.connections.get_mut(conn) {
+                connection.in_hungry_line = false;
+                self.queue_up(conn);
+            }
+        }
+        if self.config.order == Order::DepthFirst {
+            self.touch_held_back(task);
+        }
+    }
+
+    /// Gives up to `wanted` blocks; the number given.
+    fn grant(&mut self, conn: ConnectionId, wanted: u32, out: &mut Outbox) -> usize {
+        let Some(connection) = self.connections.get_mut(conn) else {
+            return 0;
+        };
+        let task = connection.task;
+        if !self.tasks[task.at()].suspects.is_empty() {
+            return self.grant_carefully(conn, wanted, out);
+        }
+        let mark = out.mark();
+        let given = self.blocks.acquire(task, wanted as usize, out.block_list());
+        if given > 0 {
+            self.hand_over(conn, mark, false, out);
+        }
+        given
+    }
+
+    /// As `grant`, while some blocks of the task must run alone: one by one, and a suspect only into
+    /// empty hands.
+    fn grant_carefully(&mut self, conn: ConnectionId, wanted: u32, out: &mut Outbox) -> usize {
+        let mut given = 0;
+        while given < wanted as usize {
+            let mark = out.mark();
+            let Some(connection) = self.connections.get(conn) else {
+                break;
+            };
+            let (task, empty) = (connection.task, connection.in_hand.is_empty());
+            if self.blocks.acquire(task, 1, out.block_list()) == 0 {
+                break;
+            }
+            let block = out.blocks(out.span_since(mark))[0];
+            let alone = self.tasks[task.at()].suspects.contains(&block);
+            if alone && !empty {
+                out.block_list().truncate(mark);
+                self.blocks.give_back(task, block);
+                break;
+            }
+            self.hand_over(conn, mark, alone, out);
+            given += 1;
+            if alone {
+                break;
+            }
+        }
+        given
+    }
+
+    /// Books the blocks of the outbox since `mark` to the connection and tells it.
+    fn hand_over(&mut self, conn: ConnectionId, mark: usize, alone: bool, out: &mut Outbox) {
+        let now = self.now;
+        let blocks = out.span_since(mark);
+        if let Some(connection) = self.connections.get_mut(conn) {
+            if connection.in_hand.is_empty() {
+                connection.last_progress = now;
+            }
+            connection.alone = alone;
+            connection
+                .in_hand
+                .extend(out.blocks(blocks).iter().map(|block| Held {
+                    block: *block,
+                    granted: now,
+                    retracting: false,
+                }));
+            let task = &mut self.tasks[connection.task.at()];
+            task.began.get_or_insert(now);
+            task.first_grant_at.get_or_insert(now);
+        }
+        out.push(Action::Grant {
+            conn,
+            blocks,
+            alone,
+        });
+    }
+
+    /// Unstarted blocks go to the head of their queue and keep their order.
+    pub(super) fn give_back_all(&mut self, task: TaskIndex, blocks: &[BlockIndex]) {
+        for block in blocks.iter().rev() {
+            self.blocks.give_back(task, *block);
+        }
+    }
+
+    /// Depth first: a task waits while one right after it has more to do than its workers can take.
+    pub(super) fn is_held_back(&self, task: TaskIndex) -> bool {
+        if self.config.order != Order::DepthFirst {
+            return false;
+        }
+        self.tasks[task.at()].downstream.iter().any(|after| {
+            let state = &self.tasks[after.at()];
+            !state.finished
+                && state.connected > 0
+                && self.blocks.runnable(*after) > 2 * u64::from(state.connected)
+        })
+    }
+
+    /// The tasks right before it may go on now.
+    fn touch_held_back(&mut self, task: TaskIndex) {
+        for at in 0..self.tasks[task.at()].upstream.len() {
+            let before = self.tasks[task.at()].upstream[at];
+            let state = &self.tasks[before.at()];
+            let waits = !state.idle.is_empty() || !state.hungry.is_empty();
+            if waits
+                && !state.finished
+                && self.blocks.runnable(before) > 0
+                && !self.is_held_back(before)
+            {
+                self.touch(before);
+            }
+        }
+    }
+
+    /// What a block of the task takes, in nanoseconds: the mean, or at least as long as the first
+    /// one has been out without coming back.
+    pub(super) fn block_time(&self, task: TaskIndex) -> Option<f64> {
+        let state = &self.tasks[task.at()];
+        state.prefetch.mean().or_else(|| {
+            let since = state.first_grant_at?;
+            Some((self.now - since).max(Nanos(1)).0 as f64)
+        })
+    }
+}

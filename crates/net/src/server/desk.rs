@@ -1,0 +1,527 @@
+//! Where everything meets on the run's thread: the run, the connections, the program around it. No
+//! method waits for anything.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Instant;
+
+use bellis_core::run::{
+    Action, BlockResult, ConnectionId, ConnectionIds, Event, Hello, Loss, Nanos, Outbox, Run,
+    Running, WorkerId,
+};
+use bellis_core::{BlockIndex, TaskIndex};
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+
+use super::commands::Command;
+use super::host::{Host, Notice, StrangerReason};
+use super::peer::{Peer, Sent};
+use super::sessions::Sessions;
+use super::translate;
+use crate::message::{
+    self, BlockList, CloseReason, DriverMessage, ResumeToken, TaskSetup, Welcome, WorkerMessage,
+};
+use crate::noise::Sealer;
+use crate::secret::fill_random;
+
+pub(super) type SharedDesk = Rc<RefCell<Desk>>;
+pub(super) type SharedHost = Rc<RefCell<Box<dyn Host>>>;
+
+/// Wake-ups for the tasks that do what the desk can't do at once.
+#[derive(Default)]
+pub(super) struct Signals {
+    /// Something is to be sent.
+    pub(super) flush: Notify,
+    /// The run wants to be told the time earlier than planned.
+    pub(super) tick: Notify,
+    /// The snapshot isn't what it was.
+    pub(super) progress: Notify,
+    /// The run is over.
+    pub(super) over: Notify,
+}
+
+pub(super) struct Desk {
+    run: Run,
+    outbox: Outbox,
+    host: SharedHost,
+    tasks: Vec<TaskSetup>,
+    names: HashMap<String, TaskIndex>,
+    ids: ConnectionIds,
+    peers: Vec<Option<Peer>>,
+    sessions: Sessions,
+    epoch: Instant,
+    /// When the run will be told the time.
+    pub(super) armed: Nanos,
+    dirty: Vec<ConnectionId>,
+    changed: bool,
+    pub(super) signals: Rc<Signals>,
+    // Reused from message to message.
+    blocks: Vec<BlockIndex>,
+    indices: Vec<u64>,
+    results: Vec<BlockResult>,
+    running: Vec<Running>,
+}
+
+/// The connection has ended on our side: whoever reads from it should stop.
+pub(super) struct Ended;
+
+impl Desk {
+    pub(super) fn new(run: Run, tasks: Vec<TaskSetup>, host: SharedHost, epoch: Instant) -> Desk {
+        let names = tasks.iter().enumerate().map(|(at, task)| {
+            let index = TaskIndex(u32::try_from(at).unwrap_or(u32::MAX));
+            (task.geometry.task_id.clone(), index)
+        });
+        Desk {
+            names: names.collect(),
+            run,
+            outbox: Outbox::new(),
+            host,
+            tasks,
+            ids: ConnectionIds::new(),
+            peers: Vec::new(),
+            sessions: Sessions::default(),
+            epoch,
+            armed: Nanos::MAX,
+            dirty: Vec::new(),
+            changed: false,
+            signals: Rc::default(),
+            blocks: Vec::new(),
+            indices: Vec::new(),
+            results: Vec::new(),
+            running: Vec::new(),
+        }
+    }
+
+    pub(super) fn now(&self) -> Nanos {
+        Nanos(u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn run(&self) -> &Run {
+        &self.run
+    }
+
+    pub(super) fn notice(&mut self, notice: Notice) {
+        self.host.borrow_mut().notice(notice);
+    }
+
+    /// Tells the run what happened and does what it wants.
+    pub(super) fn tell(&mut self, event: Event<'_>) {
+        let now = self.now();
+        let mut outbox = std::mem::take(&mut self.outbox);
+        self.run.handle(now, event, &mut outbox);
+        for action in outbox.actions() {
+            self.act(action, &outbox);
+        }
+        outbox.clear();
+        self.outbox = outbox;
+        if self
+            .run
+            .next_deadline()
+            .is_some_and(|next| next < self.armed)
+        {
+            self.signals.tick.notify_one();
+        }
+        if !self.changed {
+            self.changed = true;
+            self.signals.progress.notify_one();
+        }
+    }
+
+    fn act(&mut self, action: &Action, outbox: &Outbox) {
+        match action {
+            Action::Welcome { conn, worker, task } => self.welcome(*conn, *worker, *task),
+            Action::Grant {
+                conn,
+                blocks,
+                alone,
+            } => {
+                let alone = *alone;
+                let blocks = self.block_list(outbox.blocks(*blocks));
+                let message = DriverMessage::Grant { alone, blocks };
+                self.say(*conn, &message);
+                self.keep_list(message);
+            }
+            Action::Retract { conn, blocks } => {
+                let blocks = self.block_list(outbox.blocks(*blocks));
+                let message = DriverMessage::Retract { blocks };
+                self.say(*conn, &message);
+                self.keep_list(message);
+            }
+            Action::Shutdown { conn, reason } => {
+                let reason = translate::shutdown_reason(*reason);
+                self.say(*conn, &DriverMessage::Shutdown { reason });
+            }
+            Action::CloseConnection { conn, reason } => {
+                self.throw_out(*conn, translate::close_reason(*reason));
+            }
+            Action::StartWorker { task, worker } => {
+                self.host.borrow_mut().start_worker(*task, *worker);
+            }
+            Action::KillWorker { worker, reason } => {
+                self.host.borrow_mut().kill_worker(*worker, *reason);
+            }
+            Action::Check { task, blocks } => {
+                let blocks = outbox.blocks(*blocks);
+                self.host.borrow_mut().check(*task, blocks);
+            }
+            Action::Failed(report) => self.host.borrow_mut().failed(report),
+            Action::Warn(warning) => self.notice(Notice::Run(warning.clone())),
+            Action::TaskFinished { task } => self.host.borrow_mut().task_finished(*task),
+            Action::Finished => self.signals.over.notify_one(),
+        }
+    }
+
+    pub(super) fn command(&mut self, command: Command) {
+        match &command {
+            Command::WorkerStarted {
+                worker,
+                exit_reported,
+            } => self.tell(Event::WorkerStarted {
+                worker: *worker,
+                exit_reported: *exit_reported,
+            }),
+            Command::StartFailed { worker, error } => self.tell(Event::StartFailed {
+                worker: *worker,
+                error,
+            }),
+            Command::WorkerExited { worker, exit } => self.tell(Event::WorkerExited {
+                worker: *worker,
+                exit,
+            }),
+            Command::Checked { task, answers } => self.tell(Event::Checked {
+                task: *task,
+                answers,
+            }),
+            Command::Interrupt => self.tell(Event::Interrupt),
+            Command::Abort => self.tell(Event::Abort),
+            Command::Fatal(error) => self.tell(Event::Fatal(error.clone())),
+        }
+    }
+
+    /// Whether the snapshot has changed since the last time this was asked.
+    pub(super) fn take_changed(&mut self) -> bool {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Shows the host how things are.
+    pub(super) fn show(&mut self) {
+        let snapshot = self.run.snapshot();
+        self.host.borrow_mut().progress(snapshot);
+    }
+
+    fn welcome(&mut self, conn: ConnectionId, worker: WorkerId, task: TaskIndex) {
+        let Some(peer) = peer(&mut self.peers, conn) else {
+            return;
+        };
+        let setup = match self.tasks.get(task.0 as usize) {
+            Some(setup) if !peer.resumed => Some(setup.clone()),
+            _ => None,
+        };
+        let welcome = Welcome {
+            worker: worker.0,
+            token: peer.token,
+            received: peer.received,
+            task: setup,
+        };
+        self.say(conn, &DriverMessage::Welcome(Box::new(welcome)));
+    }
+
+    fn block_list(&mut self, blocks: &[BlockIndex]) -> BlockList {
+        let mut indices = std::mem::take(&mut self.indices);
+        indices.extend(blocks.iter().map(|block| block.0));
+        BlockList(indices)
+    }
+
+    fn keep_list(&mut self, message: DriverMessage) {
+        if let DriverMessage::Grant { blocks, .. } | DriverMessage::Retract { blocks } = message {
+            self.indices = blocks.0;
+            self.indices.clear();
+        }
+    }
+
+    fn say(&mut self, conn: ConnectionId, message: &DriverMessage) {
+        let Some(peer) = peer(&mut self.peers, conn) else {
+            return;
+        };
+        // Setups are measured before the run starts, everything else is short.
+        let said = peer.say(message);
+        debug_assert_eq!(said, Ok(()));
+        if !peer.dirty {
+            peer.dirty = true;
+            self.dirty.push(conn);
+            self.signals.flush.notify_one();
+        }
+    }
+
+    /// Sends what waits. Gives the connections whose sockets take no more just now, so that somebody
+    /// waits for them.
+    pub(super) fn flush(&mut self, blocked: &mut Vec<(ConnectionId, Rc<TcpStream>)>) {
+        for conn in self.dirty.drain(..) {
+            let Some(peer) = peer(&mut self.peers, conn) else {
+                continue;
+            };
+            peer.dirty = false;
+            if peer.writing {
+                continue;
+            }
+            match peer.send() {
+                Sent::All => {}
+                Sent::Part => {
+                    peer.writing = true;
+                    blocked.push((conn, Rc::clone(peer.stream())));
+                }
+                Sent::Broken => peer.hang_up(),
+            }
+        }
+    }
+
+    /// The socket takes more. False when there is nothing more to wait for.
+    pub(super) fn write_more(&mut self, conn: ConnectionId) -> bool {
+        let Some(peer) = peer(&mut self.peers, conn) else {
+            return false;
+        };
+        match peer.send() {
+            Sent::All => {}
+            Sent::Part => return true,
+            Sent::Broken => peer.hang_up(),
+        }
+        peer.writing = false;
+        false
+    }
+
+    /// A signal for when this peer has caught up; `None` when it isn't behind.
+    pub(super) fn wait_for_room(&mut self, conn: ConnectionId) -> Option<Rc<Notify>> {
+        let peer = peer(&mut self.peers, conn)?;
+        peer.is_behind().then(|| Rc::clone(&peer.room))
+    }
+
+    /// A peer passed the handshake and introduced itself. Gives the name of its connection.
+    pub(super) fn introduce(
+        &mut self,
+        stream: &Rc<TcpStream>,
+        sealer: Sealer,
+        first: WorkerMessage,
+    ) -> Result<ConnectionId, StrangerReason> {
+        match first {
+            WorkerMessage::Hello(hello) => {
+                let mut token = [0; 16];
+                fill_random(&mut token)
+                    .map_err(|error| StrangerReason::Malformed(error.to_string()))?;
+                let token = ResumeToken(token);
+                let unknown = TaskIndex(u32::MAX);
+                let task = self.names.get(&hello.task).copied().unwrap_or(unknown);
+                let conn = self.ids.allocate();
+                let peer = Peer::new(conn, Rc::clone(stream), sealer, token);
+                let local = !peer.remote;
+                if !local {
+                    self.sessions.began(token, conn);
+                }
+                self.seat(peer);
+                let worker = hello.worker.map(WorkerId);
+                let hello = Hello {
+                    task,
+                    worker,
+                    local,
+                };
+                self.tell(Event::Connected { conn, hello });
+                Ok(conn)
+            }
+            WorkerMessage::Resume(resume) => {
+                let conn = self.ids.allocate();
+                let mut newcomer = Peer::new(conn, Rc::clone(stream), sealer, resume.token);
+                newcomer.resumed = true;
+                let Some(session) = self.sessions.find(resume.token) else {
+                    self.seat(newcomer);
+                    let reason = message::ShutdownReason::Forgotten;
+                    self.say(conn, &DriverMessage::Shutdown { reason });
+                    return Ok(conn);
+                };
+                let previous = session.conn;
+                // The old connection may still look alive, and then it knows best.
+                newcomer.received = match peer(&mut self.peers, previous) {
+                    Some(old) => old.received,
+                    None => session.received,
+                };
+                self.sessions.began(resume.token, conn);
+                self.seat(newcomer);
+                let held: Vec<BlockIndex> = resume.held.0.into_iter().map(BlockIndex).collect();
+                self.tell(Event::Resumed {
+                    conn,
+                    previous,
+                    held: &held,
+                });
+                Ok(conn)
+            }
+            _ => Err(StrangerReason::Malformed(
+                "its first message is no introduction".to_owned(),
+            )),
+        }
+    }
+
+    fn seat(&mut self, peer: Peer) {
+        let slot = peer.conn.slot as usize;
+        if self.peers.len() <= slot {
+            self.peers.resize_with(slot + 1, || None);
+        }
+        self.peers[slot] = Some(peer);
+    }
+
+    /// A message came in.
+    ///
+    /// # Errors
+    /// The connection is over, and its reader should stop.
+    pub(super) fn on_message(
+        &mut self,
+        conn: ConnectionId,
+        message: WorkerMessage,
+    ) -> Result<(), Ended> {
+        let peer = peer(&mut self.peers, conn).ok_or(Ended)?;
+        match message {
+            WorkerMessage::Released { results } => {
+                peer.received += 1;
+                let mut translated = std::mem::take(&mut self.results);
+                translated.extend(results.0.into_iter().map(translate::block_result));
+                self.tell(Event::Released {
+                    conn,
+                    results: &translated,
+                });
+                translated.clear();
+                self.results = translated;
+            }
+            WorkerMessage::Acquire { n } => self.tell(Event::Acquire { conn, n }),
+            WorkerMessage::Returned { blocks } => {
+                let mut translated = std::mem::take(&mut self.blocks);
+                translated.extend(blocks.0.into_iter().map(BlockIndex));
+                self.tell(Event::Returned {
+                    conn,
+                    blocks: &translated,
+                });
+                translated.clear();
+                self.blocks = translated;
+            }
+            WorkerMessage::Heartbeat {
+                sent,
+                round_trip,
+                running,
+            } => {
+                let received = peer.received;
+                let mut translated = std::mem::take(&mut self.running);
+                translated.extend(running.iter().map(|&(block, age)| Running {
+                    block: BlockIndex(block),
+                    age: Nanos(age),
+                }));
+                self.tell(Event::Heartbeat {
+                    conn,
+                    sent: Nanos(sent),
+                    round_trip: round_trip.map(Nanos),
+                    running: &translated,
+                });
+                translated.clear();
+                self.running = translated;
+                let pong = DriverMessage::Pong {
+                    echo: sent,
+                    received,
+                };
+                self.say(conn, &pong);
+            }
+            WorkerMessage::Unusable { fatal, error } => {
+                let error = translate::error_report(error);
+                self.tell(Event::Unusable {
+                    conn,
+                    fatal,
+                    error: &error,
+                });
+            }
+            WorkerMessage::Goodbye => {
+                peer.said_goodbye = true;
+                return Err(Ended);
+            }
+            WorkerMessage::Exiting { code: _, running } => {
+                peer.last_words = Some(running.0.into_iter().map(BlockIndex).collect());
+            }
+            WorkerMessage::Hello(_) | WorkerMessage::Resume(_) => {
+                self.throw_out_stranger(conn, "it introduced itself twice");
+                return Err(Ended);
+            }
+        }
+        Ok(())
+    }
+
+    /// A peer broke the rules.
+    pub(super) fn throw_out_stranger(&mut self, conn: ConnectionId, what: &str) {
+        let Some(peer) = peer(&mut self.peers, conn) else {
+            return;
+        };
+        if let Ok(address) = peer.stream().peer_addr() {
+            let reason = StrangerReason::Malformed(what.to_owned());
+            let untold = 0;
+            self.notice(Notice::Stranger {
+                address,
+                reason,
+                untold,
+            });
+        }
+        let running = self.unseat(conn, Some(CloseReason::Malformed));
+        if let Some(peer) = running {
+            self.tell_disconnected(&peer);
+        }
+    }
+
+    /// The run has forgotten this connection.
+    fn throw_out(&mut self, conn: ConnectionId, reason: CloseReason) {
+        if let Some(peer) = self.unseat(conn, Some(reason)) {
+            if reason != CloseReason::Replaced {
+                self.sessions.ended(peer.token);
+            }
+        }
+    }
+
+    /// Takes a peer off the table, with a last message.
+    fn unseat(&mut self, conn: ConnectionId, reason: Option<CloseReason>) -> Option<Peer> {
+        let seat = self.peers.get_mut(conn.slot as usize)?;
+        let mut peer = seat.take_if(|peer| peer.conn == conn)?;
+        if let Some(reason) = reason {
+            // Whether it arrives or not makes no difference to anybody but the reader of a log.
+            let _ = peer.say(&DriverMessage::Closing { reason });
+        }
+        let _ = peer.send();
+        peer.hang_up();
+        Some(peer)
+    }
+
+    /// Nothing more comes from this connection; its name is free.
+    pub(super) fn disconnected(&mut self, conn: ConnectionId) {
+        if let Some(peer) = self.unseat(conn, None) {
+            self.tell_disconnected(&peer);
+        }
+        self.ids.free(conn);
+    }
+
+    fn tell_disconnected(&mut self, peer: &Peer) {
+        let now = self.now();
+        let loss = if peer.said_goodbye {
+            self.sessions.ended(peer.token);
+            Loss::Goodbye
+        } else {
+            self.sessions.broke(peer.token, peer.received, now);
+            Loss::Broken {
+                running: peer.last_words.as_deref(),
+            }
+        };
+        self.tell(Event::Disconnected {
+            conn: peer.conn,
+            loss,
+        });
+    }
+
+    /// Bytes that peers haven't taken in yet.
+    pub(super) fn backlog(&self) -> usize {
+        self.peers.iter().flatten().map(Peer::backlog).sum()
+    }
+}
+
+fn peer(peers: &mut [Option<Peer>], conn: ConnectionId) -> Option<&mut Peer> {
+    let peer = peers.get_mut(conn.slot as usize)?.as_mut()?;
+    (peer.conn == conn).then_some(peer)
+}

@@ -1,0 +1,134 @@
+//! Takes in connections: how many, how fast, and what is told about those that don't belong here.
+
+use std::cell::Cell;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::spawn_local;
+use tokio::time::{sleep, timeout};
+
+use super::connection;
+use super::desk::SharedDesk;
+use super::handshake::{meet, refuse};
+use super::host::{Notice, StrangerReason};
+use crate::secret::Secret;
+use crate::socket;
+
+/// How long a peer may take from the first byte to its introduction.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Handshakes at once. While there are as many, others wait in the system's queue.
+const HANDSHAKES: usize = 512;
+
+/// Notices about strangers come this far apart.
+const NOTICE_EVERY: Duration = Duration::from_secs(10);
+
+/// Accepts for ever.
+pub(super) async fn listen(listener: TcpListener, secret: Secret, most: usize, desk: SharedDesk) {
+    let door = Rc::new(Door {
+        secret,
+        desk,
+        inside: Cell::new(0),
+        handshakes: Semaphore::new(HANDSHAKES),
+        last_notice: Cell::new(None),
+        untold: Cell::new(0),
+    });
+    loop {
+        match listener.accept().await {
+            Ok((stream, address)) => {
+                if door.inside.get() >= most {
+                    refuse(&stream).await;
+                    door.turned_away(address, StrangerReason::TooMany);
+                    continue;
+                }
+                if let Ok(permit) = door.handshakes.acquire().await {
+                    permit.forget();
+                }
+                let guest = Guest::new(&door);
+                spawn_local(receive(stream, address, guest));
+            }
+            Err(error) => {
+                let message = error.to_string();
+                door.desk
+                    .borrow_mut()
+                    .notice(Notice::CannotAccept { message });
+                // Out of descriptors, most likely: others have to leave first.
+                sleep(Duration::from_millis(200)).await;
+            }
+        }
+    }
+}
+
+struct Door {
+    secret: Secret,
+    desk: SharedDesk,
+    /// Connections, those in their handshake included.
+    inside: Cell<usize>,
+    handshakes: Semaphore,
+    last_notice: Cell<Option<Instant>>,
+    untold: Cell<u64>,
+}
+
+impl Door {
+    fn turned_away(&self, address: SocketAddr, reason: StrangerReason) {
+        let now = Instant::now();
+        let recently = self
+            .last_notice
+            .get()
+            .is_some_and(|last| now.duration_since(last) < NOTICE_EVERY);
+        if recently {
+            self.untold.set(self.untold.get().saturating_add(1));
+            return;
+        }
+        self.last_notice.set(Some(now));
+        let untold = self.untold.replace(0);
+        let notice = Notice::Stranger {
+            address,
+            reason,
+            untold,
+        };
+        self.desk.borrow_mut().notice(notice);
+    }
+}
+
+/// Counts one connection for as long as it lives.
+struct Guest(Rc<Door>);
+
+impl Guest {
+    fn new(door: &Rc<Door>) -> Guest {
+        door.inside.set(door.inside.get() + 1);
+        Guest(Rc::clone(door))
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.0.inside.set(self.0.inside.get() - 1);
+    }
+}
+
+async fn receive(stream: TcpStream, address: SocketAddr, guest: Guest) {
+    let door = &guest.0;
+    socket::prepare(&stream);
+    let stream = Rc::new(stream);
+    let met = timeout(PATIENCE, meet(&stream, &door.secret)).await;
+    door.handshakes.add_permits(1);
+    let introduced = match met {
+        Err(_) => Err(StrangerReason::TooSlow),
+        Ok(Err(reason)) => Err(reason),
+        Ok(Ok(acquaintance)) => {
+            let mut desk = door.desk.borrow_mut();
+            let conn = desk.introduce(&stream, acquaintance.sealer, acquaintance.first);
+            conn.map(|conn| (conn, acquaintance.reader))
+        }
+    };
+    match introduced {
+        Ok((conn, reader)) => connection::read(&door.desk, conn, stream, reader).await,
+        // A peer that thought better of it is nobody's business.
+        Err(StrangerReason::HungUp) => {}
+        Err(reason) => door.turned_away(address, reason),
+    }
+}

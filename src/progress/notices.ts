@@ -1,0 +1,95 @@
+/**
+ * The texts of what a run tells besides its progress, as functions of plain data. Each is shown behind the task's name.
+ */
+import { type CoverageLayout, intervalsText, uncoveredIntervals } from '../report/coverage.js';
+
+/** What is known of the blocks that a task skipped. */
+export interface ResumedTask {
+	readonly skipped: number;
+	readonly total: number;
+	/** Directory of the tracking store; null for none. */
+	readonly storePath: string | null;
+	/** Whether a `skipMask` or a `checkFunction` may have skipped some of them. */
+	readonly hasMask: boolean;
+	readonly hasCheck: boolean;
+}
+
+/** How many of how many blocks were skipped, by whose word, and how to start afresh. */
+export function resumedText({ skipped, total, storePath, hasMask, hasCheck }: ResumedTask): string {
+	const sources = [
+		...(storePath === null ? [] : ['the tracking store']),
+		...(hasMask ? ['skipMask'] : []),
+		...(hasCheck ? ['checkFunction'] : []),
+	];
+	const by = sources.length > 0 ? ` (by ${sources.join(', ')})` : '';
+	const count = `skipped ${skipped} of ${total} block${total === 1 ? '' : 's'}${by}`;
+	if (storePath === null) return count;
+	return `${count}; to run all of them again: task.reset(), bellis reset ${shellWord(storePath)}, or trackingPath: false`;
+}
+
+/** Why a task has no block. */
+export function noBlocksText({ totalShape, readShape, fit }: NoBlocks): string {
+	const list = (shape: readonly number[]) => `(${shape.join(', ')})`;
+	const small =
+		fit === 'valid'
+			? `one block reads ${list(readShape)}, and fit 'valid' keeps whole blocks only`
+			: 'nothing is left of it without the context';
+	return `has no block, so there is nothing to do: its total is ${list(totalShape)}, ${small}`;
+}
+
+/** A layout in which no block fits. */
+export interface NoBlocks {
+	readonly totalShape: readonly number[];
+	readonly readShape: readonly number[];
+	readonly fit: CoverageLayout['fit'];
+}
+
+/** Half of the worker restarts are used up. */
+export function halfBudgetText(budget: {
+	readonly restarts: number;
+	readonly maxWorkerRestarts: number;
+	/** What the last worker that ended with an error said; null when unknown. */
+	readonly lastError: string | null;
+	readonly onBlockError: 'restart-worker' | 'keep-worker';
+}): string {
+	const { restarts, maxWorkerRestarts, lastError, onBlockError } = budget;
+	const keep =
+		onBlockError === 'restart-worker'
+			? ", or pass onBlockError: 'keep-worker' to let workers live on after a block's error"
+			: '';
+	const last = lastError ? `. Last error: ${firstLine(lastError)}` : '';
+	return `${restarts} of ${maxWorkerRestarts} worker restarts are used up; after the last one the task is abandoned. Raise maxWorkerRestarts${keep}${last}`;
+}
+
+/** The part of the total that `fit: 'valid'` leaves out; null when nothing is. */
+export function uncoveredRimText(layout: CoverageLayout): string | null {
+	const intervals = uncoveredIntervals(layout);
+	if (intervals.length === 0 || layout.blockGridShape.some((count) => count === 0)) return null;
+	return `no block writes ${intervalsText(intervals)}, where a whole block doesn't fit; fit: 'shrink' or 'overhang' covers it`;
+}
+
+/** A tracking store was taken over for a grown volume. */
+export function migratedText(store: {
+	readonly storePath: string;
+	/** Done blocks that stay done. */
+	readonly kept: number;
+	/** Done blocks whose regions changed. */
+	readonly cleared: number;
+}): string {
+	const { storePath, kept, cleared } = store;
+	const again =
+		cleared > 0
+			? `, ${cleared} run${cleared === 1 ? 's' : ''} again because the region changed`
+			: '';
+	return `the volume has grown since ${storePath} was written: ${kept} done block${kept === 1 ? ' stays' : 's stay'} done${again}`;
+}
+
+/** A word as a shell takes it. */
+export function shellWord(text: string): string {
+	return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function firstLine(text: string): string {
+	const [line = ''] = text.trim().split('\n', 1);
+	return line.length > 200 ? `${line.slice(0, 199)}…` : line;
+}

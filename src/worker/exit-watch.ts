@@ -1,0 +1,55 @@
+import { clientExiting, clientFlush } from '../native-client.js';
+import type { ClientQueue } from './client-queue.js';
+import { describeError } from './error-report.js';
+
+/** How long an exit may be held up to tell the driver what happened. */
+const FLUSH_MS = 1000;
+
+/**
+ * Notices when user code ends the worker's process: by `process.exit`, or by an error that nobody
+ * caught. The block in hand is reported as failed with what is known, before the process is gone. Where
+ * several are in hand none can be blamed, and the driver sees the connection end.
+ */
+export class ExitWatch {
+	readonly #queues: ReadonlySet<ClientQueue>;
+	#expected = false;
+	#uncaught: { error: unknown } | undefined;
+
+	constructor(queues: ReadonlySet<ClientQueue>) {
+		this.#queues = queues;
+		process.on('uncaughtExceptionMonitor', (error) => {
+			this.#uncaught = { error };
+		});
+		process.on('exit', (code) => {
+			if (!this.#expected) this.#report(code);
+		});
+	}
+
+	/** Ends the process in order: nothing is reported. */
+	exit(code: number): never {
+		this.#expected = true;
+		process.exit(code);
+	}
+
+	#report(code: number): void {
+		const error = this.#uncaught ? this.#uncaught.error : exitError(code);
+		for (const queue of this.#queues) {
+			if (queue.inHand === 1) queue.fail(queue.current, describeError(error));
+			clientExiting(queue.handle, code);
+			clientFlush(queue.handle, FLUSH_MS);
+		}
+	}
+}
+
+/** An error whose stack shows who called `process.exit`. */
+export function exitError(code: number): Error {
+	const error = new Error(
+		`the worker's process exited with code ${code} in the middle of the block`,
+	);
+	error.name = 'ProcessExit';
+	const lines = (error.stack ?? '').split('\n');
+	const caller = lines.findIndex((line) => /^\s+at process\.(exit|reallyExit) /.test(line));
+	const frames = caller < 0 ? [] : lines.slice(caller + 1);
+	error.stack = [`${error.name}: ${error.message}`, ...frames].join('\n');
+	return error;
+}

@@ -1,0 +1,133 @@
+import { Context } from '../context.js';
+import { isBellisError } from '../errors.js';
+import { type LoadedFunction, loadFunction } from '../functions/load.js';
+import {
+	clientClose,
+	clientEnd,
+	clientFlush,
+	clientNew,
+	clientUnusable,
+} from '../native-client.js';
+import { runBlocks } from './block-loop.js';
+import { ClientQueue } from './client-queue.js';
+import { describeError } from './error-report.js';
+import { ExitWatch } from './exit-watch.js';
+import { markAsWorker, type WorkerMark } from './marker.js';
+import { WorkerTask } from './worker-task.js';
+
+/**
+ * Environment variable with the function of a task whose function makes its own client. Such a worker
+ * has no line to the driver that could bring it.
+ */
+export const FUNCTION_VARIABLE = 'BELLIS_FUNCTION';
+
+const FAILED = 1;
+/** How long a worker that can't work may take to say so. */
+const FLUSH_MS = 2000;
+
+/**
+ * What a worker process does: connect, load the user's function, run blocks until there are no more. Ends
+ * the process.
+ */
+export async function runWorker(): Promise<void> {
+	// an interrupt from a terminal is the driver's to handle; SIGTERM still ends the worker
+	process.on('SIGINT', () => {});
+	process.on('SIGHUP', () => {});
+	process.setSourceMapsEnabled(true);
+	let watch: ExitWatch | undefined;
+	let code: number;
+	try {
+		const context = Context.fromEnv();
+		const mark = markAsWorker(context.taskId);
+		watch = new ExitWatch(mark.queues);
+		const given = process.env[FUNCTION_VARIABLE];
+		code = given
+			? await runWorkerFunction(context, mark, given)
+			: await runBlockFunction(context, mark);
+	} catch (error) {
+		console.error(error);
+		code = FAILED;
+	}
+	if (watch) watch.exit(code);
+	else process.exit(code);
+}
+
+async function runBlockFunction(plain: Context, mark: WorkerMark): Promise<number> {
+	const queue = newQueue(plain);
+	mark.queues.add(queue);
+	const task = await connect(queue);
+	if (typeof task === 'number') return task;
+	const context = plain.withConfig(task.config());
+	const loaded = await load(task.welcome.functionReference, queue);
+	mark.loading = false;
+	if (!loaded) return FAILED;
+	try {
+		await loaded.setup?.(context);
+	} catch (error) {
+		return unusable(queue, error, false);
+	}
+	const { end, error } = await runBlocks(queue, {
+		blockOf: (index) => task.blockOf(index),
+		run: (block) => loaded.run(block, context),
+		concurrency: task.welcome.concurrency,
+		stopOnError: task.welcome.onBlockError === 'restart-worker',
+	});
+	if (error !== undefined) console.error(error);
+	await loaded.teardown?.(context);
+	await clientClose(queue.handle);
+	return end === 'block-error' ? FAILED : 0;
+}
+
+async function runWorkerFunction(
+	context: Context,
+	mark: WorkerMark,
+	reference: string,
+): Promise<number> {
+	let loaded: LoadedFunction;
+	try {
+		loaded = await loadFunction(reference);
+	} catch (error) {
+		const queue = newQueue(context);
+		const task = await connect(queue);
+		return typeof task === 'number' ? task : unusable(queue, error, true);
+	}
+	mark.loading = false;
+	await loaded.setup?.(context);
+	await loaded.run(context);
+	await loaded.teardown?.(context);
+	return 0;
+}
+
+async function load(reference: string, queue: ClientQueue): Promise<LoadedFunction | null> {
+	try {
+		return await loadFunction(reference);
+	} catch (error) {
+		unusable(queue, error, true);
+		return null;
+	}
+}
+
+/** Tells the driver that this worker can't work; `fatal`: nor could any other. */
+function unusable(queue: ClientQueue, error: unknown, fatal: boolean): number {
+	console.error(error);
+	clientUnusable(queue.handle, fatal, describeError(error));
+	clientFlush(queue.handle, FLUSH_MS);
+	return FAILED;
+}
+
+function newQueue(context: Context): ClientQueue {
+	return new ClientQueue(clientNew({ context: context.toSecretText(), exitWhenGone: true }));
+}
+
+/** The worker's task, or the code to exit with when there is no driver for it. */
+async function connect(queue: ClientQueue): Promise<WorkerTask | number> {
+	try {
+		const task = await WorkerTask.connect(queue);
+		if (task) return task;
+	} catch (error) {
+		if (!isBellisError(error, 'ERR_BELLIS_CONNECTION')) throw error;
+	}
+	const { reason, exitCode } = clientEnd(queue.handle) ?? { reason: 'it is gone', exitCode: 0 };
+	console.error(`bellis worker: no driver to work for: ${reason}`);
+	return exitCode;
+}
