@@ -9,20 +9,14 @@ import {
 	resourceAmounts,
 } from '../option-checks.js';
 import { type Check, option, optional, type Resolved, readOptions } from '../option-table.js';
+import type { ProgressObserver } from '../progress/observer.js';
 import { currentSettings, type LogMode, logMode } from '../settings.js';
 
 /** Order in which blocks are given out. */
 export type RunOrder = 'levels' | 'depth-first';
 
-/** Something that is told how a run goes. Each method may be missing; what it throws is ignored. */
-export interface RunObserver {
-	onStart?(states: never): void;
-	onProgress?(states: never): void;
-	onFinish?(states: never): void;
-}
-
 /** The options of a run. */
-export interface RunOptions<Observer extends RunObserver = RunObserver> {
+export interface RunOptions {
 	/** What the workers of all tasks may use up together, by name. Default nothing. */
 	resources?: Record<string, number>;
 	/** Whether blocks run in worker processes; false runs them one by one in this one. Default true. */
@@ -36,7 +30,7 @@ export interface RunOptions<Observer extends RunObserver = RunObserver> {
 	/** Where workers' output goes. Default: see `setLogMode`. */
 	logMode?: LogMode;
 	/** Progress bars on stderr; false for none, or an observer in their place. Default true. */
-	progress?: boolean | Observer;
+	progress?: boolean | ProgressObserver;
 	/** Whether the summary is printed at the end. Default true. */
 	summary?: boolean;
 	/** Address that workers connect to: `'auto'` or a name for those on other machines. Default: this machine only. */
@@ -73,13 +67,13 @@ const signal: Check<AbortSignal> = (value, path) => {
 	return value;
 };
 
-const progress: Check<boolean | RunObserver> = (value, path) => {
+const progress: Check<boolean | ProgressObserver> = (value, path) => {
 	if (typeof value === 'boolean') return value;
-	const observer = typeof value === 'object' ? (value as RunObserver | null) : null;
+	const observer = typeof value === 'object' ? (value as ProgressObserver | null) : null;
 	if (observer === null || Array.isArray(observer)) {
 		throw refusal(path, 'true, false or an observer', value);
 	}
-	const methods = ['onStart', 'onProgress', 'onFinish'] as const;
+	const methods = ['onStart', 'onProgress', 'onFinish', 'onEvent'] as const;
 	const given = methods.filter((name) => observer[name] !== undefined);
 	if (given.length === 0) {
 		throw refusal(path, `an observer with ${methods.join(', ')}`, value);
