@@ -14,6 +14,8 @@ export interface WorkerMark {
 	loading: boolean;
 	/** Clients of this process: asked for the block in hand when it ends. */
 	readonly queues: Set<ClientQueue>;
+	/** Set when the user's module tried to start a run. */
+	nestedRun?: Error;
 }
 
 type Marked = { [KEY]?: WorkerMark };

@@ -58,9 +58,12 @@ async function runBlockFunction(plain: Context, mark: WorkerMark): Promise<numbe
 	const task = await connect(queue);
 	if (typeof task === 'number') return task;
 	const context = plain.withConfig(task.config());
-	const loaded = await load(task.welcome.functionReference, queue);
-	mark.loading = false;
-	if (!loaded) return FAILED;
+	let loaded: LoadedFunction;
+	try {
+		loaded = await loadModule(mark, task.welcome.functionReference);
+	} catch (error) {
+		return unusable(queue, error, true);
+	}
 	try {
 		await loaded.setup?.(context);
 	} catch (error) {
@@ -85,26 +88,29 @@ async function runWorkerFunction(
 ): Promise<number> {
 	let loaded: LoadedFunction;
 	try {
-		loaded = await loadFunction(reference);
+		loaded = await loadModule(mark, reference);
 	} catch (error) {
 		const queue = newQueue(context);
 		const task = await connect(queue);
 		return typeof task === 'number' ? task : unusable(queue, error, true);
 	}
-	mark.loading = false;
 	await loaded.setup?.(context);
 	await loaded.run(context);
 	await loaded.teardown?.(context);
 	return 0;
 }
 
-async function load(reference: string, queue: ClientQueue): Promise<LoadedFunction | null> {
+async function loadModule(mark: WorkerMark, reference: string): Promise<LoadedFunction> {
+	let loaded: LoadedFunction;
 	try {
-		return await loadFunction(reference);
+		loaded = await loadFunction(reference);
 	} catch (error) {
-		unusable(queue, error, true);
-		return null;
+		throw mark.nestedRun ?? error;
+	} finally {
+		mark.loading = false;
 	}
+	if (mark.nestedRun) throw mark.nestedRun;
+	return loaded;
 }
 
 /** Tells the driver that this worker can't work; `fatal`: nor could any other. */

@@ -1,0 +1,70 @@
+import { AbandonedError } from '../errors.js';
+import type { Task } from '../task/task.js';
+import type { TaskState } from '../task-state.js';
+import { DEFAULT_TIMEOUT_MS } from './default-timeout.js';
+
+/** The error for the first of the tasks that was given up on its own account; null when none was. */
+export function abandonmentOf(
+	display: readonly Task[],
+	states: Readonly<Record<string, TaskState>>,
+): AbandonedError | null {
+	const abandoned = display.filter((task) => states[task.taskId]!.abandoned);
+	const task = abandoned.find((one) => states[one.taskId]!.abandonReason !== 'upstream');
+	if (task === undefined) return null;
+	const state = states[task.taskId]!;
+	const others = abandoned.filter((one) => one !== task).map((one) => one.taskId);
+	return new AbandonedError(message(task, state, others), {
+		taskId: task.taskId,
+		reason: state.abandonReason ?? 'worker-restarts',
+		workerFailures: state.workerFailures,
+		workerRestarts: state.workerRestarts,
+		orphaned: state.orphaned,
+		total: state.total,
+		timeouts: state.timeouts,
+		firstError: state.firstError,
+		lastError: state.lastError,
+	});
+}
+
+function message(task: Task, state: TaskState, others: readonly string[]): string {
+	const parts = [
+		`task ${JSON.stringify(task.taskId)} was abandoned: all ${state.workerStarts} starts of workers are used up. `,
+		`Workers failed ${times(state.workerFailures)}, ${count(state.workerRestarts, 'restart')} performed; `,
+		`${state.orphaned} of ${count(state.total, 'block')} orphaned.`,
+	];
+	if (others.length > 0) {
+		parts.push(` Abandoned with it: ${others.map((id) => JSON.stringify(id)).join(', ')}.`);
+	}
+	if (state.timeouts > 0) {
+		const origin = task.timeoutMs === DEFAULT_TIMEOUT_MS ? ', the default' : '';
+		parts.push(
+			` ${count(state.timeouts, 'attempt')} exceeded timeoutMs (${task.timeoutMs}${origin}).`,
+		);
+	}
+	parts.push(
+		state.firstError === null
+			? ' No error of a worker was seen.'
+			: ` The first error:\n${indented(state.firstError)}\n`,
+	);
+	parts.push(
+		state.firstError === null ? ' ' : '',
+		"Fix what the workers die of, raise maxWorkerRestarts, or keep workers whose blocks fail with onBlockError: 'keep-worker'.",
+	);
+	return parts.join('');
+}
+
+function times(n: number): string {
+	return n === 1 ? 'once' : `${n} times`;
+}
+
+function count(n: number, noun: string): string {
+	return `${n} ${noun}${n === 1 ? '' : 's'}`;
+}
+
+function indented(text: string): string {
+	return text
+		.trimEnd()
+		.split('\n')
+		.map((line) => `    ${line}`)
+		.join('\n');
+}

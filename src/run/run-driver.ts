@@ -1,0 +1,16 @@
+import type { NativeRunResult, NativeRunSnapshot } from '../native.js';
+
+/** What carries out a run: with worker processes, or in this one. */
+export interface RunDriver {
+	/** Settles with the run's end, also where it was an early one. */
+	readonly finished: Promise<NativeRunResult>;
+	/** What a block of a serial run threw; null for other ends. */
+	readonly failure: { readonly error: unknown } | null;
+	/** Opens the stores and begins; when it rejects, nothing was started. */
+	start(): Promise<void>;
+	snapshot(): NativeRunSnapshot | null;
+	/** Asks for an end in order. */
+	interrupt(reason: string): void;
+	/** Ends it at once. */
+	kill(): void;
+}
