@@ -68,6 +68,8 @@ pub struct Client {
 
 struct Shared {
     options: ClientOptions,
+    /// The driver counts as one on another machine, wherever it is.
+    as_remote: bool,
     epoch: Instant,
     hands: Mutex<Hands>,
     /// Something changed that a waiting call may be waiting for.
@@ -93,8 +95,20 @@ impl Client {
     /// # Errors
     /// The system has no thread to give.
     pub fn connect(options: ClientOptions) -> io::Result<Client> {
+        Client::start(options, false)
+    }
+
+    /// As [`connect`](Client::connect), to a driver on this machine that is treated as one on
+    /// another. For tests.
+    #[doc(hidden)]
+    pub fn connect_as_remote(options: ClientOptions) -> io::Result<Client> {
+        Client::start(options, true)
+    }
+
+    fn start(options: ClientOptions, as_remote: bool) -> io::Result<Client> {
         let shared = Arc::new(Shared {
             options,
+            as_remote,
             epoch: Instant::now(),
             hands: Mutex::default(),
             changed: Condvar::new(),

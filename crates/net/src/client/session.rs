@@ -156,7 +156,7 @@ fn greet(shared: &Shared, mut stream: TcpStream) -> Result<Session, End> {
         .set_read_timeout(None)
         .and_then(|()| stream.set_write_timeout(None))
         .map_err(gone)?;
-    let remote = !socket::is_same_host(&stream);
+    let remote = shared.as_remote || !socket::is_same_host(&stream);
     let sending = stream.try_clone().map_err(gone)?;
     let mut reader = FrameReader::new(opener, MAX_DRIVER_FRAME);
     reader.feed(&rest[whole..]);

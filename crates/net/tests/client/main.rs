@@ -1,6 +1,8 @@
 //! The native client against a driver that a test plays.
 
+mod deadline;
 mod driver;
+mod resume;
 
 use std::io::Write;
 use std::sync::mpsc;
@@ -146,6 +148,9 @@ fn a_block_that_wants_to_be_alone_is() {
         blocks: BlockList(vec![2]),
     };
     driver.say_all(&[grant(&[1]), alone, grant(&[3])]);
+    while client.in_hand() < 3 {
+        std::thread::yield_now();
+    }
     assert_eq!(client.take_timeout(PATIENCE), Take::Block(1));
     assert_eq!(client.take(), Take::Empty, "1 runs beside it");
     client.finish(1, Ok(())).unwrap();
