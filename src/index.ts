@@ -1,4 +1,5 @@
 export { Block } from './block.js';
+export { Client } from './client.js';
 export { Context } from './context.js';
 export {
 	AbandonedError,
@@ -19,6 +20,13 @@ export {
 } from './errors.js';
 export { Coordinate } from './geometry/coordinate.js';
 export { Roi } from './geometry/roi.js';
+export { LocalLauncher } from './launchers/local.js';
 export { chain, Pipeline, parallel } from './pipeline.js';
+export { profileBlock } from './profile-block.js';
+export { BarsObserver } from './progress/bars.js';
+export { RunEvents } from './progress/events.js';
+export { JsonProgressObserver } from './progress/json-observer.js';
+export { LinesObserver } from './progress/lines.js';
 export { setLogDir, setLogMode, setTrackingDir } from './settings.js';
 export { Task } from './task/task.js';
+export { TaskReport } from './tracking/task-report.js';
