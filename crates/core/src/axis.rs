@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use crate::fast_div::FastDiv;
 use crate::{Fit, TaskSpec};
 
 /// The geometry of one axis of a validated task. Coordinates are voxels, `k` counts blocks from the first one.
@@ -16,6 +17,7 @@ pub(crate) struct Axis {
     /// End of the total write region; not before `write_begin`.
     write_end: i64,
     write: i64,
+    by_write: FastDiv,
     read: i64,
     lower: i64,
     fit: Fit,
@@ -40,6 +42,7 @@ impl Axis {
         let write_begin = total_begin + lower;
         let write_end = (total_end - upper).max(write_begin);
         let size = write.shape[axis];
+        let shape = total.shape[axis];
         let extent = write_end - write_begin;
         let count = match spec.fit {
             Fit::Valid => extent / size,
@@ -53,13 +56,14 @@ impl Axis {
         } else {
             1
         };
-        let shape = total.shape[axis];
         Self {
             total_begin,
             total_end,
             write_begin,
             write_end,
             write: size,
+            // Numerators below never exceed what the blocks of the axis read.
+            by_write: FastDiv::new(size as u64, (shape + read.shape[axis] + size) as u64),
             read: read.shape[axis],
             lower,
             fit: spec.fit,
@@ -121,35 +125,53 @@ impl Axis {
         if begin >= end {
             return 0..0;
         }
-        let low = (begin - self.write_begin) / self.write;
-        let high = (end - 1 - self.write_begin) / self.write;
-        low as u64..high as u64 + 1
+        let (low, _) = self.by_write.div_rem((begin - self.write_begin) as u64);
+        let (high, _) = self.by_write.div_rem((end - 1 - self.write_begin) as u64);
+        low..high + 1
     }
 
     /// Blocks that read something of `[begin, end)`.
     #[inline]
     pub(crate) fn readers_of(&self, begin: i64, end: i64) -> Range<u64> {
-        // A shrunk block reads nothing beyond the total region; the first block reads from its begin.
-        let end = if self.fit == Fit::Shrink {
-            end.min(self.total_end)
-        } else {
-            end
+        let Some(last) = self.count.checked_sub(1) else {
+            return 0..0;
         };
         let begin = begin.max(self.total_begin);
-        if begin >= end || self.count == 0 {
+        let end = end.min(self.read_interval(last).1);
+        if begin >= end {
             return 0..0;
         }
-        let high = ((end - 1 - self.total_begin) / self.write).min(self.count as i64 - 1);
-        let low = ((begin - self.total_begin - self.read).div_euclid(self.write) + 1).max(0);
+        // Block `k` reads from `total_begin + k * write` on, `read` voxels, before it is cut.
+        let (high, _) = self.by_write.div_rem((end - 1 - self.total_begin) as u64);
+        let passed = begin - self.total_begin - self.read;
+        let low = if passed < 0 {
+            0
+        } else {
+            self.by_write.div_rem(passed as u64).0 + 1
+        };
+        let high = high.min(last);
         if low > high {
             return 0..0;
         }
-        low as u64..high as u64 + 1
+        low..high + 1
     }
 
     /// Blocks that read something of what `upstream`'s blocks write: all those between a first and a last one.
     pub(crate) fn readers_of_axis(&self, upstream: &Axis) -> Range<u64> {
         let (begin, end) = upstream.covered();
         self.readers_of(begin, end)
+    }
+
+    /// An upper bound of the number of these blocks that a block of `downstream` reads something of.
+    pub(crate) fn max_writers(&self, downstream: &Axis) -> u64 {
+        let (blocks, _) = self
+            .by_write
+            .div_rem(downstream.read.min(self.write_span()) as u64);
+        (blocks + 2).min(self.count)
+    }
+
+    fn write_span(&self) -> i64 {
+        let (begin, end) = self.covered();
+        end - begin
     }
 }

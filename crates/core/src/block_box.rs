@@ -50,11 +50,10 @@ impl BlockBox {
         let last = grid.dims() - 1;
         let mut entries = self.low;
         loop {
-            let mut index = grid.index(&entries);
-            for entry in self.low[last]..self.high[last] {
+            let index = grid.index(&entries);
+            for (index, entry) in (index..).zip(self.low[last]..self.high[last]) {
                 entries[last] = entry;
                 visit(&entries, index);
-                index += 1;
             }
             entries[last] = self.low[last];
             let mut axis = last;

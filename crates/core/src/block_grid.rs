@@ -66,11 +66,7 @@ impl BlockGrid {
             by_stride: std::array::from_fn(|axis| FastDiv::new(strides[axis], max_index)),
             store_strides: cells.map(|_| saturating_strides(&axes[..dims], |axis| axis.cells)),
             conflicts: spec.read_write_conflict,
-            levels: Levels::new(
-                dims,
-                std::array::from_fn(|axis| axes[axis].period),
-                &strides,
-            ),
+            levels: Levels::new(&axes[..dims], &strides),
         })
     }
 

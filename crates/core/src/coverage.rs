@@ -45,10 +45,10 @@ fn check_edge(upstream: &TaskNode, downstream: &TaskNode) -> Result<(), CoreErro
             task_id: downstream.spec.id.clone(),
             upstream_id: upstream.spec.id.clone(),
             axis,
-            region: Roi {
+            region: Box::new(Roi {
                 offset: Coordinate::from_fn(grid.dims(), |a| on(a, begin, total.offset[a])),
                 shape: Coordinate::from_fn(grid.dims(), |a| on(a, end - begin, total.shape[a])),
-            },
+            }),
         });
     }
     Ok(())

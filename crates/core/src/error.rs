@@ -36,7 +36,7 @@ pub enum CoreError {
         /// First axis on which they don't meet.
         axis: usize,
         /// What the first run of such blocks along that axis reads.
-        region: Roi,
+        region: Box<Roi>,
     },
     /// No task has this position.
     #[error("no task has index {task}; the graph has {count} tasks")]

@@ -36,19 +36,35 @@ pub(crate) struct Levels {
     by_period: [FastDiv; MAX_DIMS],
     /// Indexed by turn axis; empty on an axis that has a period of 1.
     pub(crate) turns: Vec<Turn>,
+    any: bool,
 }
 
 impl Levels {
-    pub(crate) fn new(dims: usize, period: [u64; MAX_DIMS], strides: &[u64; MAX_DIMS]) -> Self {
-        let turns = (0..dims)
+    pub(crate) fn new(axes: &[Axis], strides: &[u64; MAX_DIMS]) -> Self {
+        let dims = axes.len();
+        let mut period = [1; MAX_DIMS];
+        for (period, axis) in period.iter_mut().zip(axes) {
+            *period = axis.period;
+        }
+        let turns: Vec<Turn> = (0..dims)
             .map(|axis| Turn::new(axis, dims, &period, strides))
             .collect();
-        let by_period = std::array::from_fn(|axis| FastDiv::new(period[axis], 1 << 53));
+        let by_period = std::array::from_fn(|axis| {
+            FastDiv::new(period[axis], axes.get(axis).map_or(0, |axis| axis.count))
+        });
+        let any = turns.iter().any(|turn| !turn.steps.is_empty());
         Self {
             period,
             by_period,
             turns,
+            any,
         }
+    }
+
+    /// True when some block of the task waits for another one of it.
+    #[inline(always)]
+    pub(crate) fn any(&self) -> bool {
+        self.any
     }
 
     /// A block's offset in the period of an axis.

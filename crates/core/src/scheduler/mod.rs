@@ -1,8 +1,19 @@
 //! Hands out the blocks of a task graph in an order in which no two conflicting blocks ever run together.
 
+mod block_states;
+mod census;
 mod counters;
+mod drain;
+mod ready_queue;
+mod roots;
+mod slot;
+mod unlock;
 
 pub use counters::{Counters, FailOutcome, Order, TaskInputs};
+
+use block_states::{CHECKING, DELAYED, FAILED, ORPHANED, PROCESSING};
+use slot::Slot;
+use unlock::{complete, orphan_dependents, Scratch};
 
 use crate::{BlockIndex, BlockRecord, CoreError, TaskGraph, TaskIndex};
 
@@ -14,7 +25,8 @@ use crate::{BlockIndex, BlockRecord, CoreError, TaskGraph, TaskIndex};
 /// [`checked`](Scheduler::checked). Both end with the same counters.
 pub struct Scheduler {
     graph: TaskGraph,
-    inputs: Vec<TaskInputs>,
+    slots: Vec<Slot>,
+    scratch: Scratch,
 }
 
 impl Scheduler {
@@ -24,15 +36,42 @@ impl Scheduler {
     /// [`CoreError::Validation`] for a task of more than 2^53 blocks, a mask of the wrong length or the wrong number
     /// of inputs; [`CoreError::Uncovered`]; [`CoreError::OutOfMemory`].
     pub fn new(graph: TaskGraph, inputs: Vec<TaskInputs>) -> Result<Self, CoreError> {
-        Ok(Self { graph, inputs })
+        Self::with(graph, inputs, false)
     }
 
-    /// A scheduler for a run, which skips only in [`drain_skips`](Self::drain_skips).
+    /// A scheduler for a run, which skips only in [`drain_skips`](Self::drain_skips). Tasks that are skippable as a
+    /// whole, with all that they read from, are complete at once.
     ///
     /// # Errors
     /// As [`new`](Self::new).
     pub fn eager(graph: TaskGraph, inputs: Vec<TaskInputs>) -> Result<Self, CoreError> {
-        Self::new(graph, inputs)
+        let mut scheduler = Self::with(graph, inputs, true)?;
+        scheduler.skip_finished_tasks();
+        Ok(scheduler)
+    }
+
+    fn with(graph: TaskGraph, mut inputs: Vec<TaskInputs>, eager: bool) -> Result<Self, CoreError> {
+        graph.check_covered()?;
+        if inputs.is_empty() {
+            inputs.resize_with(graph.len(), TaskInputs::default);
+        }
+        if inputs.len() != graph.len() {
+            let message = format!("must have one entry for each of {} tasks", graph.len());
+            return Err(CoreError::validation("inputs", inputs.len(), message));
+        }
+        let slots = graph
+            .task_indices()
+            .zip(inputs)
+            .map(|(task, inputs)| {
+                Slot::new(&graph, task, inputs, eager)
+                    .map_err(|error| error.under(&format!("tasks[{task}]")))
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Self {
+            graph,
+            slots,
+            scratch: Scratch::default(),
+        })
     }
 
     /// The graph.
@@ -41,11 +80,38 @@ impl Scheduler {
     }
 
     /// Chooses which ready block of a task goes out first. Call it before the first `acquire`.
-    pub fn set_order(&mut self, _order: Order) {}
+    pub fn set_order(&mut self, order: Order) {
+        for slot in &mut self.slots {
+            slot.order = order;
+        }
+    }
 
     /// The next block of a task, which is then processing; `None` when none is ready.
-    pub fn acquire(&mut self, _task: TaskIndex) -> Option<BlockIndex> {
-        None
+    #[inline]
+    pub fn acquire(&mut self, task: TaskIndex) -> Option<BlockIndex> {
+        let grid = &self.graph.tasks.get(task.at())?.grid;
+        loop {
+            let slot = &mut self.slots[task.at()];
+            let block = if slot.asks() {
+                slot.cleared.pop_front()?
+            } else {
+                slot.draw(grid)?
+            };
+            if !slot.eager && slot.may_skip() && slot.skippable(grid, block) {
+                slot.counters.ready -= 1;
+                complete(
+                    &self.graph,
+                    &mut self.slots,
+                    &mut self.scratch,
+                    task.at(),
+                    block,
+                    true,
+                );
+                continue;
+            }
+            slot.hand_out(block);
+            return Some(BlockIndex(block));
+        }
     }
 
     /// Acquires up to `n` blocks, appends them to `out` and gives their number.
@@ -59,8 +125,18 @@ impl Scheduler {
     ///
     /// # Errors
     /// [`CoreError::NotHeld`], [`CoreError::UnknownTask`], [`CoreError::UnknownBlock`].
+    #[inline]
     pub fn release(&mut self, task: TaskIndex, block: BlockIndex) -> Result<(), CoreError> {
-        self.graph.node_of_block(task, block).map(|_| ())
+        self.take_held(task, block)?;
+        complete(
+            &self.graph,
+            &mut self.slots,
+            &mut self.scratch,
+            task.at(),
+            block.0,
+            false,
+        );
+        Ok(())
     }
 
     /// Ends an attempt at a block that is processing. With tries left the block is ready again, behind all others.
@@ -68,8 +144,11 @@ impl Scheduler {
     /// # Errors
     /// As [`release`](Self::release).
     pub fn fail(&mut self, task: TaskIndex, block: BlockIndex) -> Result<FailOutcome, CoreError> {
-        self.graph.node_of_block(task, block)?;
-        Ok(FailOutcome::Permanent { orphaned: 0 })
+        let outcome = self.end_attempt(task, block)?;
+        if let FailOutcome::Retry { .. } = outcome {
+            self.slots[task.at()].requeue(block.0);
+        }
+        Ok(outcome)
     }
 
     /// Like [`fail`](Self::fail), but a block with tries left stays pending until [`retry_now`](Self::retry_now).
@@ -81,12 +160,23 @@ impl Scheduler {
         task: TaskIndex,
         block: BlockIndex,
     ) -> Result<FailOutcome, CoreError> {
-        self.fail(task, block)
+        let outcome = self.end_attempt(task, block)?;
+        if let FailOutcome::Retry { .. } = outcome {
+            self.slots[task.at()].states.set(block.0, DELAYED);
+        }
+        Ok(outcome)
     }
 
     /// Makes a block ready that [`fail_delayed`](Self::fail_delayed) put aside; false when it wasn't (any more).
-    pub fn retry_now(&mut self, _task: TaskIndex, _block: BlockIndex) -> bool {
-        false
+    pub fn retry_now(&mut self, task: TaskIndex, block: BlockIndex) -> bool {
+        let Some(slot) = self.slots.get_mut(task.at()) else {
+            return false;
+        };
+        let delayed = !slot.abandoned && slot.states.get(block.0) == Some(DELAYED);
+        if delayed {
+            slot.requeue(block.0);
+        }
+        delayed
     }
 
     /// Takes back a block that was not started: it goes to the head of its task's queue and no attempt is counted.
@@ -95,7 +185,21 @@ impl Scheduler {
     /// # Errors
     /// As [`release`](Self::release).
     pub fn give_back(&mut self, task: TaskIndex, block: BlockIndex) -> Result<(), CoreError> {
-        self.graph.node_of_block(task, block).map(|_| ())
+        self.take_held(task, block)?;
+        let slot = &mut self.slots[task.at()];
+        if slot.abandoned {
+            slot.states.set(block.0, ORPHANED);
+            slot.counters.orphaned += 1;
+            return Ok(());
+        }
+        slot.states.set(block.0, block_states::READY);
+        slot.counters.ready += 1;
+        if slot.asks() {
+            slot.cleared.push_head(block.0);
+        } else {
+            slot.queue.push_head(block.0);
+        }
+        Ok(())
     }
 
     /// Completes a block that is processing as skipped: a check function said that it is done.
@@ -103,34 +207,64 @@ impl Scheduler {
     /// # Errors
     /// As [`release`](Self::release).
     pub fn skip(&mut self, task: TaskIndex, block: BlockIndex) -> Result<(), CoreError> {
-        self.graph.node_of_block(task, block).map(|_| ())
+        self.take_held(task, block)?;
+        complete(
+            &self.graph,
+            &mut self.slots,
+            &mut self.scratch,
+            task.at(),
+            block.0,
+            true,
+        );
+        Ok(())
     }
 
     /// Gives up a task: all its blocks that are ready or pending are orphaned, and so are those of all tasks
     /// downstream. Blocks that are processing may still come back. Gives the tasks that were abandoned by this call.
-    pub fn abandon(&mut self, _task: TaskIndex) -> Vec<TaskIndex> {
-        Vec::new()
-    }
-
-    /// Skips ready blocks that are done or masked, for about `budget` blocks; true when there is more to do.
-    /// Does nothing on a lazy scheduler.
-    pub fn drain_skips(&mut self, _budget: usize) -> bool {
-        false
+    pub fn abandon(&mut self, task: TaskIndex) -> Vec<TaskIndex> {
+        let mut abandoned = self.graph.transitive_downstream(task);
+        abandoned.retain(|task| {
+            let slot = &mut self.slots[task.at()];
+            let give_up = !slot.abandoned && slot.unsettled() > 0;
+            if give_up {
+                slot.counters.orphaned += slot.unsettled();
+                slot.counters.ready = 0;
+                slot.abandoned = true;
+                slot.roots.clear();
+                slot.scan.clear();
+                slot.scanned = 0;
+                slot.queue.clear();
+                slot.skips.clear();
+                slot.cleared.clear();
+            }
+            give_up
+        });
+        abandoned
     }
 
     /// On an eager scheduler, for a task with `has_check`: appends up to `n` ready blocks whose function has not been
     /// asked yet to `out`, and gives their number. They stay ready until [`checked`](Self::checked).
     pub fn take_unchecked(
         &mut self,
-        _task: TaskIndex,
-        _n: usize,
-        _out: &mut Vec<BlockIndex>,
+        task: TaskIndex,
+        n: usize,
+        out: &mut Vec<BlockIndex>,
     ) -> usize {
-        0
+        let Some(slot) = self.slots.get_mut(task.at()).filter(|slot| slot.asks()) else {
+            return 0;
+        };
+        let grid = &self.graph.tasks[task.at()].grid;
+        let before = out.len();
+        while out.len() - before < n {
+            let Some(block) = slot.draw(grid) else { break };
+            slot.states.set(block, CHECKING);
+            out.push(BlockIndex(block));
+        }
+        out.len() - before
     }
 
     /// The answer for a block from [`take_unchecked`](Self::take_unchecked): done blocks are skipped (record them
-    /// first), others may be acquired.
+    /// first), others may be acquired. Without effect once the task is abandoned.
     ///
     /// # Errors
     /// [`CoreError::NotHeld`] for a block that isn't being checked, [`CoreError::UnknownTask`],
@@ -139,19 +273,45 @@ impl Scheduler {
         &mut self,
         task: TaskIndex,
         block: BlockIndex,
-        _done: bool,
+        done: bool,
     ) -> Result<(), CoreError> {
-        self.graph.node_of_block(task, block).map(|_| ())
+        let slot = match self.slots.get_mut(task.at()) {
+            Some(slot) if slot.states.get(block.0) == Some(CHECKING) => slot,
+            _ => return Err(self.not_held(task, block)),
+        };
+        if slot.abandoned {
+            slot.states.set(block.0, ORPHANED);
+            return Ok(());
+        }
+        slot.counters.ready -= 1;
+        if done {
+            complete(
+                &self.graph,
+                &mut self.slots,
+                &mut self.scratch,
+                task.at(),
+                block.0,
+                true,
+            );
+        } else {
+            slot.requeue(block.0);
+        }
+        Ok(())
     }
 
     /// Ready blocks that are known to need a worker: not skippable, and checked where the task has a check.
-    pub fn runnable(&self, _task: TaskIndex) -> u64 {
-        0
+    pub fn runnable(&self, task: TaskIndex) -> u64 {
+        self.slots.get(task.at()).map_or(0, Slot::runnable)
     }
 
     /// What became of a task's blocks; all zero for an unknown task.
-    pub fn counters(&self, _task: TaskIndex) -> Counters {
-        Counters::default()
+    pub fn counters(&self, task: TaskIndex) -> Counters {
+        self.slots
+            .get(task.at())
+            .map_or_else(Counters::default, |slot| Counters {
+                pending: slot.unsettled() - slot.counters.ready,
+                ..slot.counters
+            })
     }
 
     /// True when each block of the task is completed, failed or orphaned.
@@ -161,18 +321,22 @@ impl Scheduler {
     }
 
     /// True when the task was abandoned.
-    pub fn is_abandoned(&self, _task: TaskIndex) -> bool {
-        false
+    pub fn is_abandoned(&self, task: TaskIndex) -> bool {
+        self.slots.get(task.at()).is_some_and(|slot| slot.abandoned)
     }
 
     /// True when the block is processing.
-    pub fn is_held(&self, _task: TaskIndex, _block: BlockIndex) -> bool {
-        false
+    pub fn is_held(&self, task: TaskIndex, block: BlockIndex) -> bool {
+        let slot = self.slots.get(task.at());
+        slot.is_some_and(|slot| slot.states.get(block.0) == Some(PROCESSING))
     }
 
     /// Failed attempts at a block so far in this run.
-    pub fn attempts(&self, _task: TaskIndex, _block: BlockIndex) -> u32 {
-        0
+    pub fn attempts(&self, task: TaskIndex, block: BlockIndex) -> u32 {
+        let slot = self.slots.get(task.at());
+        slot.and_then(|slot| slot.attempts.get(&block.0))
+            .copied()
+            .unwrap_or(0)
     }
 
     /// Records a block as done in its task's done map, if it has one. Call it before `release`.
@@ -190,7 +354,7 @@ impl Scheduler {
             .node_of_block(task, block)?
             .grid
             .store_cell(block);
-        if let (Some(cell), Some(done)) = (cell, self.inputs[task.at()].done.as_mut()) {
+        if let (Some(cell), Some(done)) = (cell, self.slots[task.at()].inputs.done.as_mut()) {
             done.record_done(cell, record)?;
         }
         Ok(())
@@ -206,7 +370,7 @@ impl Scheduler {
             .node_of_block(task, block)?
             .grid
             .store_cell(block);
-        if let (Some(cell), Some(done)) = (cell, self.inputs[task.at()].done.as_mut()) {
+        if let (Some(cell), Some(done)) = (cell, self.slots[task.at()].inputs.done.as_mut()) {
             done.record_failure(cell)?;
         }
         Ok(())
@@ -214,6 +378,51 @@ impl Scheduler {
 
     /// Gives the done maps back, one entry per task, at the end of a run.
     pub fn into_inputs(self) -> Vec<TaskInputs> {
-        self.inputs
+        self.slots.into_iter().map(|slot| slot.inputs).collect()
+    }
+
+    /// Ends the hold of a block; the caller gives it its next state.
+    #[inline(always)]
+    fn take_held(&mut self, task: TaskIndex, block: BlockIndex) -> Result<(), CoreError> {
+        match self.slots.get_mut(task.at()) {
+            Some(slot) if slot.states.get(block.0) == Some(PROCESSING) => {
+                slot.counters.processing -= 1;
+                Ok(())
+            }
+            _ => Err(self.not_held(task, block)),
+        }
+    }
+
+    fn end_attempt(
+        &mut self,
+        task: TaskIndex,
+        block: BlockIndex,
+    ) -> Result<FailOutcome, CoreError> {
+        self.take_held(task, block)?;
+        let max_retries = self.graph.tasks[task.at()].spec.max_retries;
+        let slot = &mut self.slots[task.at()];
+        let attempts = slot.attempts.entry(block.0).or_default();
+        *attempts = attempts.saturating_add(1);
+        if *attempts <= max_retries && !slot.abandoned {
+            return Ok(FailOutcome::Retry {
+                attempts: *attempts,
+            });
+        }
+        slot.states.set(block.0, FAILED);
+        slot.counters.failed += 1;
+        let orphaned = orphan_dependents(&self.graph, &mut self.slots, task, block.0);
+        Ok(FailOutcome::Permanent { orphaned })
+    }
+
+    #[cold]
+    fn not_held(&self, task: TaskIndex, block: BlockIndex) -> CoreError {
+        match self.graph.node_of_block(task, block) {
+            Err(error) => error,
+            Ok(node) => CoreError::NotHeld {
+                task_id: node.spec.id.clone(),
+                block,
+                number: node.grid.number(block),
+            },
+        }
     }
 }
