@@ -82,6 +82,48 @@ export declare function debugPanic(place: string): { ok: number } | { error: Nat
 /** Panics in the thread pool; the promise rejects. For tests, like [`debug_panic`]. */
 export declare function debugPanicAsync(): Promise<number>
 
+/** Checks a task's regions and describes its blocks. */
+export declare function describeTask(spec: NativeTaskSpec): { ok: NativeTaskDescription } | { error: NativeError }
+
+/**
+ * Up to `count` block indices in the order of hand-out: the first ones, or those that follow `after`.
+ * Fewer than `count` mean that the end was reached.
+ */
+export declare function graphBlocks(handle: number, task: number, after: number | null, count: number): { ok: Float64Array } | { error: NativeError }
+
+/** Refuses a graph in which some block reads nothing that an upstream task writes. */
+export declare function graphCheckCovered(handle: number): { ok: null } | { error: NativeError }
+
+/** Number of blocks of a task. */
+export declare function graphCount(handle: number, task: number): { ok: bigint } | { error: NativeError }
+
+/** Positions of the tasks in the order in which they are shown. */
+export declare function graphDisplayOrder(handle: number): { ok: number[] } | { error: NativeError }
+
+/** Blocks that wait for a block, in the form of `graphUpstream`. */
+export declare function graphDownstream(handle: number, task: number, block: number): { ok: Float64Array } | { error: NativeError }
+
+/** Drops a graph; unknown handles are ignored. */
+export declare function graphFree(handle: number): void
+
+/** Level of the block with a row-major index. */
+export declare function graphLevel(handle: number, task: number, block: number): { ok: number } | { error: NativeError }
+
+/** Number of levels: 1 without conflicts, 0 with conflicts and no blocks. */
+export declare function graphLevelCount(handle: number, task: number): { ok: number } | { error: NativeError }
+
+/** Makes a graph of tasks and `edges` (pairs of upstream and downstream positions). */
+export declare function graphNew(specs: Array<NativeTaskSpec>, edges: [number, number][]): { ok: number } | { error: NativeError }
+
+/** Blocks that wait for no other block of their task. */
+export declare function graphRootCount(handle: number, task: number): { ok: bigint } | { error: NativeError }
+
+/**
+ * Blocks that a block waits for, as pairs of task and block index: own task first, then by task; by
+ * ascending number in each.
+ */
+export declare function graphUpstream(handle: number, task: number, block: number): { ok: Float64Array } | { error: NativeError }
+
 /** A failed attempt. */
 export interface NativeBlockFailure {
   /** Position of the task. */
@@ -139,7 +181,7 @@ export interface NativeError {
   /** The value that was refused, as text. */
   value?: string
   /** Typed fields of the error class that the code belongs to. */
-  details?: Record<string, number | string | number[] | string[]>
+  details?: Record<string, number | string | string[] | NativeRoi>
 }
 
 /** What a worker reports about anything thrown; capped by the worker. */
@@ -152,6 +194,24 @@ export interface NativeErrorReport {
   stack: string | null
   /** JSON: chain of causes, errors of an AggregateError, other fields. */
   details: string | null
+}
+
+/** Blocks that failed and are not done: entries of the two arrays belong together. */
+export interface NativeFailedCells {
+  /** Row-major cells of the store's grid. */
+  cells: Float64Array
+  /** Failed attempts over all runs. */
+  attempts: Uint32Array
+}
+
+/** Who holds the lock of a store. */
+export interface NativeLockHolder {
+  /** Its machine. */
+  host: string
+  /** Its process id there. */
+  pid: number
+  /** Since when, in UNIX seconds. */
+  since: number
 }
 
 /** Measurements inside the blocks of a task. */
@@ -344,6 +404,80 @@ export interface NativeStat {
   total: number
 }
 
+/** All that is stored for one block; `null` where nothing was recorded. */
+export interface NativeStoredBlock {
+  /** It is done. */
+  done: boolean
+  /** Failed attempts over all runs. */
+  failures: number
+  /** Seconds in the block. */
+  wallSeconds: number | null
+  /** Processor seconds. */
+  cpuSeconds: number | null
+  /** Peak of resident memory, in bytes. */
+  peakRssBytes: number | null
+  /** Bytes read. */
+  ioReadBytes: number | null
+  /** Bytes written. */
+  ioWriteBytes: number | null
+  /** Worker that finished it. */
+  workerId: number | null
+  /** When it became its worker's current block, in UNIX seconds. */
+  sentAt: number | null
+  /** When it came back, in UNIX seconds. */
+  returnedAt: number | null
+}
+
+/** The layout that a store keeps. */
+export interface NativeStoreLayout {
+  /** Total region that the task reads. */
+  totalRoi: NativeRoi
+  /** What a block reads. */
+  readRoi: NativeRoi
+  /** What a block writes. */
+  writeRoi: NativeRoi
+  /** What happens at the border. */
+  fit: 'valid' | 'overhang' | 'shrink'
+}
+
+/** Counts of a store. */
+export interface NativeStoreStatus {
+  /** Layout hash; `null` for a hand-made store without one. */
+  layoutHash: string | null
+  /** Cells on each axis. */
+  gridShape: Array<number>
+  /** The layout, for stores that keep it. */
+  layout: NativeStoreLayout | null
+  /** Blocks of the task; `null` where the layout isn't known. */
+  blocks: number | null
+  /** Blocks that are done. */
+  done: number
+  /** Blocks that failed and are not done. */
+  failed: number
+  /** Failed attempts of all blocks and runs. */
+  failedAttempts: number
+  /** The arrays for measurements are there. */
+  hasResources: boolean
+  /** The run that holds the store now. */
+  heldBy: NativeLockHolder | null
+}
+
+/** A task's blocks at large. */
+export interface NativeTaskDescription {
+  /** Blocks on each axis. */
+  blockGridShape: Array<number>
+  /** Cells of a tracking store on each axis. */
+  trackingGridShape: Array<number>
+  /** Begin of what all blocks may write. */
+  totalWriteOffset: Array<number>
+  /** Extent of what all blocks may write. */
+  totalWriteShape: Array<number>
+  /** Hash of the layout, in hexadecimal, as daisy computes it. */
+  layoutHash: string
+  /** Number of blocks. */
+  blockCount: bigint
+}
+
 /** The timeline of one task. */
 export interface NativeTaskReport {
   /** First start or skip. */
@@ -503,11 +637,74 @@ export interface NativeWorkerReport {
   exitReason: string
 }
 
+/** Appends one JSON object to `runs.jsonl` in a directory, which must exist. */
+export declare function runsAppend(directory: string, line: string): Promise<{ ok: null } | { error: NativeError }>
+
+/** The lines of `runs.jsonl` in a directory, oldest first; none where there is no such file. */
+export declare function runsRead(directory: string): Promise<{ ok: string[] } | { error: NativeError }>
+
+/** Slots: 0 handle, 1 task. Returns the index of the block handed out, or -1 when none is ready. */
+export declare function schedulerAcquire(): number
+
+/**
+ * Slots: 0 handle, 1 task, 2 how many at most (and at most 8192). Returns how many block indices it wrote
+ * from slot 16 on.
+ */
+export declare function schedulerAcquireBatch(): number
+
+/**
+ * Slots: 0 handle, 1 task; writes from slot 2 on total, ready, pending, processing, completed, skipped,
+ * failed and orphaned. Returns 0.
+ */
+export declare function schedulerCounters(): number
+
+/** Slots: 0 handle, 1 task, 2 block index. The attempt failed: 0 when the block will be tried again, 1 when not. */
+export declare function schedulerFail(): number
+
+/** Drops a scheduler; unknown handles are ignored. */
+export declare function schedulerFree(handle: number): void
+
+/**
+ * Makes a scheduler for tasks and `edges` (pairs of upstream and downstream positions). A mask has one
+ * byte per block, not zero where the block is to be skipped. Refuses uncovered pipelines.
+ */
+export declare function schedulerNew(specs: Array<NativeTaskSpec>, edges: [number, number][], masks: (Uint8Array | null)[]): { ok: number } | { error: NativeError }
+
+/** Slots: 0 handle, 1 task, 2 block index. The block is done. */
+export declare function schedulerRelease(): number
+
+/**
+ * Slots: 0 handle, 1 task, 2 count, and from 16 on block indices, those that failed as -1 - index. Entries that
+ * failed are replaced: 0 will be tried again, 1 won't. Changes nothing when one of the blocks isn't held.
+ */
+export declare function schedulerReleaseBatch(): number
+
+/** Slots: 0 handle, 1 task, 2 block index. A check function said that the block is done: it counts as skipped. */
+export declare function schedulerSkip(): number
+
 /**
  * The numbers shared with the hot calls: 16 slots for arguments and results, then 8192 for the
  * entries of a batch. The same memory each time it is asked for on one thread.
  */
 export declare function sharedBuffer(): Float64Array
+
+/** What the store at `path` has for one cell, or `null` when there is no store. */
+export declare function storeBlock(path: string, spec: NativeTaskSpec | undefined | null, cell: number): Promise<{ ok: NativeStoredBlock | null } | { error: NativeError }>
+
+/** Blocks of the store at `path` that failed and are not done, or `null` when there is no store. */
+export declare function storeFailedCells(path: string, spec?: NativeTaskSpec | undefined | null): Promise<{ ok: NativeFailedCells | null } | { error: NativeError }>
+
+/** Removes the store at `path`; false when there was none. */
+export declare function storeReset(path: string): Promise<{ ok: boolean } | { error: NativeError }>
+
+/** Forgets the failed attempts of blocks that are not done; how many blocks that were. */
+export declare function storeResetFailed(path: string): Promise<{ ok: number } | { error: NativeError }>
+
+/** The lines of the store's `runs.jsonl`, oldest first, or `null` when there is no store. */
+export declare function storeRuns(path: string, spec?: NativeTaskSpec | undefined | null): Promise<{ ok: string[] | null } | { error: NativeError }>
+
+/** Counts of the store at `path`, or `null` when there is none. */
+export declare function storeStatus(path: string, spec?: NativeTaskSpec | undefined | null): Promise<{ ok: NativeStoreStatus | null } | { error: NativeError }>
 
 /** The error of the last hot call on this thread that returned -2. */
 export declare function takeError(): NativeError | null

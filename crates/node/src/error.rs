@@ -6,12 +6,16 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
+use bellis_core::{CoreError, RecordError};
+use bellis_tracking::TrackingError;
 use napi::bindgen_prelude::{Either4, JsObjectValue, Object, ToNapiValue};
 use napi::Env;
 use napi_derive::napi;
 
-/// A value inside an error's `details`: a number, a text, numbers or texts.
-pub(crate) type Detail = Either4<f64, String, Vec<f64>, Vec<String>>;
+use crate::dto::NativeRoi;
+
+/// A value inside an error's `details`: a number, a text, texts or a region.
+pub(crate) type Detail = Either4<f64, String, Vec<String>, NativeRoi>;
 
 /// What went wrong, for JavaScript.
 #[napi(object)]
@@ -25,7 +29,7 @@ pub struct NativeError {
     /// The value that was refused, as text.
     pub value: Option<String>,
     /// Typed fields of the error class that the code belongs to.
-    #[napi(ts_type = "Record<string, number | string | number[] | string[]>")]
+    #[napi(ts_type = "Record<string, number | string | string[] | NativeRoi>")]
     pub details: Option<HashMap<String, Detail>>,
 }
 
@@ -57,12 +61,82 @@ impl NativeError {
         self
     }
 
+    /// Puts `prefix` and a dot before the option.
+    pub(crate) fn under(mut self, prefix: &str) -> Self {
+        self.path = self.path.map(|path| format!("{prefix}.{path}"));
+        self
+    }
+
+    /// Shows the value that was refused.
+    pub(crate) fn value(mut self, value: impl Into<String>) -> Self {
+        self.value = Some(value.into());
+        self
+    }
+
     /// Adds a typed field.
-    pub(crate) fn with(mut self, name: &str, detail: Detail) -> Self {
+    fn with(mut self, name: &str, detail: Detail) -> Self {
         self.details
             .get_or_insert_default()
             .insert(name.to_owned(), detail);
         self
+    }
+}
+
+impl From<CoreError> for NativeError {
+    fn from(error: CoreError) -> Self {
+        let described = Self::new(error.code(), error.to_string());
+        match error {
+            CoreError::Validation { path, value, .. } => described.at(path).value(value),
+            CoreError::UnknownTask { .. } => described.at("task"),
+            CoreError::UnknownBlock { block, .. } | CoreError::NotHeld { block, .. } => {
+                described.at("block").value(block.0.to_string())
+            }
+            CoreError::OutOfMemory { .. } => described.at("totalRoi"),
+            CoreError::Uncovered {
+                task_id,
+                upstream_id,
+                axis,
+                region,
+            } => described
+                .with("taskId", Either4::B(task_id))
+                .with("upstreamId", Either4::B(upstream_id))
+                .with("axis", Either4::A(axis as f64))
+                .with("region", Either4::D(NativeRoi::from(region.as_ref()))),
+            CoreError::Record(RecordError {
+                path: Some(path), ..
+            }) => described.at(path),
+            _ => described,
+        }
+    }
+}
+
+impl From<TrackingError> for NativeError {
+    fn from(error: TrackingError) -> Self {
+        let path = error.path().display().to_string();
+        let described = Self::new(error.code(), error.to_string()).at(path);
+        match error {
+            TrackingError::LayoutMismatch(mismatch) => {
+                let fields = mismatch
+                    .fields
+                    .into_iter()
+                    .map(|difference| difference.field);
+                let described = described
+                    .with("expected", Either4::B(mismatch.expected))
+                    .with("fields", Either4::C(fields.collect()));
+                match mismatch.stored {
+                    Some(stored) => described.with("stored", Either4::B(stored)),
+                    None => described,
+                }
+            }
+            TrackingError::Locked { holder, .. } => {
+                described.with("owner", Either4::B(holder.to_string()))
+            }
+            TrackingError::LockLost {
+                holder: Some(holder),
+                ..
+            } => described.with("owner", Either4::B(holder.to_string())),
+            _ => described,
+        }
     }
 }
 

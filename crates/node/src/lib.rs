@@ -7,13 +7,18 @@
 // napi's macros want `pub` items, though nobody links against this crate.
 #![allow(unreachable_pub)]
 
+mod background;
 mod client;
 mod dto;
 mod error;
+mod geometry;
+mod graph;
 mod handles;
 mod panics;
 mod run;
+mod scheduler;
 mod shared_buffer;
+mod tracking;
 
 use napi_derive::napi;
 
