@@ -280,7 +280,7 @@ fn at_each_cut(
     check: impl Fn(&Path, u64),
 ) -> u64 {
     for at in 0..10_000 {
-        let scratch = Scratch::new("cut");
+        let scratch = Scratch::in_memory("cut");
         prepare(scratch.path());
         let files = FaultyFiles::cut_at(at);
         let options = OpenOptions {
@@ -351,7 +351,7 @@ fn a_migration_may_be_cut_anywhere() {
         |scratch, at| {
             let path = scratch.join("store");
             // By the new layout: whatever was cut is ended, and nothing is lost.
-            let copy = Scratch::new("cut-copy");
+            let copy = Scratch::in_memory("cut-copy");
             copy_tree(scratch, copy.path());
             age_locks(copy.path());
             let mut store = reopen(&path, &new).unwrap_or_else(|error| panic!("cut {at}: {error}"));

@@ -28,7 +28,7 @@ fn done(store: &TrackingStore) -> Vec<u64> {
 
 /// Marks these cells in a store of `old`, grows it to `new`, and gives what is done then.
 fn grown(old: &Layout, marks: &[u64], new: &Layout) -> (Vec<u64>, Vec<Notice>) {
-    let scratch = Scratch::new("grown");
+    let scratch = Scratch::in_memory("grown");
     let path = scratch.join("store");
     let mut store = open(&path, old).unwrap();
     for cell in marks {

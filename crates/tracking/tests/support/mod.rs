@@ -20,6 +20,17 @@ impl Scratch {
         Self::in_directory(&std::env::temp_dir(), name)
     }
 
+    /// One in memory where there is such a place, for tests that sync all the time.
+    pub fn in_memory(name: &str) -> Self {
+        let memory = Path::new("/dev/shm");
+        let parent = if memory.is_dir() {
+            memory.to_owned()
+        } else {
+            std::env::temp_dir()
+        };
+        Self::in_directory(&parent, name)
+    }
+
     pub fn in_directory(parent: &Path, name: &str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
