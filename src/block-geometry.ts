@@ -1,5 +1,6 @@
 import { blockNumber } from './block-number.js';
 import { type Coordinate, ceilDiv, floorDiv } from './geometry/coordinate.js';
+import { ravel, unravel } from './geometry/flat-index.js';
 import { Roi } from './geometry/roi.js';
 
 /** How the blocks at the upper border are treated when the volume doesn't divide evenly. */
@@ -62,24 +63,26 @@ export class BlockGeometry {
 
 	/** Place in the block grid of the block with this row-major index. */
 	position(index: number | bigint): number[] {
-		return typeof index === 'bigint' && index > Number.MAX_SAFE_INTEGER
-			? unravelBig(index, this.blockGridShape)
-			: unravel(Number(index), this.blockGridShape);
+		return unravel(index, this.blockGridShape);
 	}
 
 	/** Row-major index of a place in the block grid; a bigint past 2^53 - 1. */
 	indexOf(position: readonly number[]): number | bigint {
-		let index = 0;
-		for (let axis = 0; axis < position.length; axis++) {
-			index = index * this.blockGridShape[axis]! + position[axis]!;
-			if (!Number.isSafeInteger(index)) return ravelBig(position, this.blockGridShape);
-		}
-		return index;
+		return ravel(position, this.blockGridShape);
 	}
 
 	/** The cell of the tracking store that belongs to a place in the block grid. */
 	cellOf(position: readonly number[]): number[] {
 		return position.map((value, axis) => value + this.#firstCell[axis]!);
+	}
+
+	/** The place in the block grid that belongs to a cell of the tracking store; null when none does. */
+	positionOf(cell: readonly number[]): number[] | null {
+		const position = cell.map((value, axis) => value - this.#firstCell[axis]!);
+		const inside = position.every(
+			(value, axis) => value >= 0 && value < this.blockGridShape[axis]!,
+		);
+		return inside ? position : null;
 	}
 
 	/** Number of the block, unique in its task, neither dense nor starting at 0. */
@@ -103,30 +106,4 @@ export class BlockGeometry {
 	#shift(position: readonly number[]): Coordinate {
 		return this.#writeShape.mul(position);
 	}
-}
-
-function unravel(index: number, shape: readonly number[]): number[] {
-	const position = new Array<number>(shape.length);
-	let rest = index;
-	for (let axis = shape.length - 1; axis >= 0; axis--) {
-		const size = shape[axis]!;
-		position[axis] = rest % size;
-		rest = (rest - position[axis]!) / size;
-	}
-	return position;
-}
-
-function unravelBig(index: bigint, shape: readonly number[]): number[] {
-	const position = new Array<number>(shape.length);
-	let rest = index;
-	for (let axis = shape.length - 1; axis >= 0; axis--) {
-		const size = BigInt(shape[axis]!);
-		position[axis] = Number(rest % size);
-		rest /= size;
-	}
-	return position;
-}
-
-function ravelBig(position: readonly number[], shape: readonly number[]): bigint {
-	return position.reduce((index, value, axis) => index * BigInt(shape[axis]!) + BigInt(value), 0n);
 }

@@ -1,6 +1,7 @@
 import { PipelineError, ValidationError } from './errors.js';
 import { showValue } from './show-value.js';
 import type { Task } from './task/task.js';
+import type { TaskResetOptions } from './task/task-store.js';
 
 /** @internal Marks tasks, so that this module needs no import of their class. */
 export const TASK_BRAND: unique symbol = Symbol.for('bellis.task');
@@ -64,6 +65,22 @@ export class Pipeline {
 	get outputs(): readonly Task[] {
 		const waitedFor = new Set(this.edges.map(([upstream]) => upstream));
 		return this.tasks.filter((task) => !waitedFor.has(task));
+	}
+
+	/**
+	 * Resets each task by itself; one that fails keeps none of the others from being reset.
+	 *
+	 * @returns for each task id the path of its store; null where there was none
+	 * @throws the error of the only task that failed, or an AggregateError
+	 */
+	async reset(options: TaskResetOptions = {}): Promise<Record<string, string | null>> {
+		const results = await Promise.allSettled(this.tasks.map((task) => task.reset(options)));
+		const errors = results.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+		if (errors.length === 1) throw errors[0];
+		if (errors.length > 1)
+			throw new AggregateError(errors, `${errors.length} tasks can't be reset`);
+		const paths = results.map((one) => (one.status === 'fulfilled' ? one.value : null));
+		return Object.fromEntries(this.tasks.map(({ taskId }, i) => [taskId, paths[i]!]));
 	}
 
 	/** This pipeline, and then each of the others: their sources wait for its outputs. */

@@ -9,6 +9,8 @@ import {
 import type { Roi } from '../geometry/roi.js';
 import type { Launcher } from '../launchers/launcher.js';
 import { chain, type Pipeline, type PipelinePart, parallel, TASK_BRAND } from '../pipeline.js';
+import type { TaskReport } from '../tracking/task-report.js';
+import type { FailedBlock, StoreStatus } from '../tracking/tracking-store.js';
 import { checkedGeometry, requireDims } from './layout.js';
 import { layoutHash } from './layout-hash.js';
 import {
@@ -21,6 +23,15 @@ import {
 	type WorkerFunction,
 } from './options.js';
 import { readSkipMask, type SkipMask } from './skip-mask.js';
+import {
+	failedBlocksOf,
+	type ReportPlace,
+	reportOf,
+	resetTask,
+	type TaskResetOptions,
+	type TrackingPlace,
+	taskStatus,
+} from './task-store.js';
 
 export type { TaskOptions } from './options.js';
 
@@ -173,6 +184,46 @@ export class Task {
 	/** This task and the others side by side, without waiting for each other. */
 	parallel(...others: PipelinePart[]): Pipeline {
 		return parallel(this, ...others);
+	}
+
+	/**
+	 * Forgets what is done: removes the task's tracking store, or with `failed: true` only the count of
+	 * failed attempts of blocks that aren't done.
+	 *
+	 * @returns the store's path; null when there was none
+	 * @throws NoTrackingPathError when the task has no place for a store
+	 * @throws StoreLockedError while a run holds it
+	 */
+	async reset(options: TaskResetOptions = {}): Promise<string | null> {
+		return resetTask(this, options);
+	}
+
+	/**
+	 * How far the task has come in all runs together, from its tracking store.
+	 *
+	 * @throws NoTrackingPathError when the task has no place for a store
+	 * @throws LayoutMismatchError when the store was written for another layout
+	 */
+	async status(options: TrackingPlace = {}): Promise<StoreStatus> {
+		return taskStatus(this, options);
+	}
+
+	/**
+	 * The blocks that failed in some run and are not done, in row-major order; none without a store.
+	 *
+	 * @throws NoTrackingPathError when the task has no place for a store
+	 */
+	async failedBlocks(options: TrackingPlace = {}): Promise<FailedBlock[]> {
+		return failedBlocksOf(this, options);
+	}
+
+	/**
+	 * What the last run did, from `runs.jsonl` in the tracking store, else beside the logs.
+	 *
+	 * @throws StoreError when no run was recorded
+	 */
+	async report(options: ReportPlace = {}): Promise<TaskReport> {
+		return reportOf(this, options);
 	}
 
 	/** @internal The task as the native side knows it. */
