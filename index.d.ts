@@ -2,10 +2,13 @@
 
 export type { BlockStats, BlockStatus, PlainBlock } from './dist/block.js';
 export { Block } from './dist/block.js';
+export { BlockBatch } from './dist/block-batch.js';
 export type { Fit } from './dist/block-geometry.js';
 // workers of one's own
 export { Client } from './dist/client.js';
 export { Context } from './dist/context.js';
+// for people who look inside or drive it themselves
+export { DependencyGraph } from './dist/dependency-graph.js';
 export type {
 	BellisErrorByCode,
 	BellisErrorCode,
@@ -53,6 +56,7 @@ export type { Counts, ProgressObserver, TaskCounts } from './dist/progress/obser
 export type { Distribution, WorkerExitKind } from './dist/report/run-report.js';
 // runs
 export type { RunOptions, RunOrder } from './dist/run/options.js';
+export { Scheduler } from './dist/scheduler.js';
 export type { LogMode } from './dist/settings.js';
 export { setLogDir, setLogMode, setTrackingDir } from './dist/settings.js';
 export type {

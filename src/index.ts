@@ -1,6 +1,8 @@
 export { Block } from './block.js';
+export { BlockBatch } from './block-batch.js';
 export { Client } from './client.js';
 export { Context } from './context.js';
+export { DependencyGraph } from './dependency-graph.js';
 export {
 	AbandonedError,
 	BellisError,
@@ -27,6 +29,8 @@ export { BarsObserver } from './progress/bars.js';
 export { RunEvents } from './progress/events.js';
 export { JsonProgressObserver } from './progress/json-observer.js';
 export { LinesObserver } from './progress/lines.js';
+export { Scheduler } from './scheduler.js';
 export { setLogDir, setLogMode, setTrackingDir } from './settings.js';
 export { Task } from './task/task.js';
 export { TaskReport } from './tracking/task-report.js';
+export { TrackingStore } from './tracking/tracking-store.js';

@@ -8,11 +8,12 @@ import {
 } from '../functions/reference.js';
 import type { Roi } from '../geometry/roi.js';
 import type { Launcher } from '../launchers/launcher.js';
+import type { NativeTaskSpec } from '../native.js';
+import { describeTask } from '../native-scheduler.js';
 import { chain, type Pipeline, type PipelinePart, parallel, TASK_BRAND } from '../pipeline.js';
 import type { TaskReport } from '../tracking/task-report.js';
 import type { FailedBlock, StoreStatus } from '../tracking/tracking-store.js';
 import { checkedGeometry, requireDims } from './layout.js';
-import { layoutHash } from './layout-hash.js';
 import {
 	type CheckFunction,
 	type OnBlockError,
@@ -162,7 +163,7 @@ export class Task {
 
 	/** What a tracking store knows the task's layout by: a SHA-256 in hexadecimal. */
 	get layoutHash(): string {
-		this.#layoutHash ??= layoutHash(this);
+		this.#layoutHash ??= describeTask(this.nativeSpec).layoutHash;
 		return this.#layoutHash;
 	}
 
@@ -227,7 +228,7 @@ export class Task {
 	}
 
 	/** @internal The task as the native side knows it. */
-	get nativeSpec() {
+	get nativeSpec(): NativeTaskSpec {
 		return {
 			taskId: this.taskId,
 			totalOffset: this.totalRoi.offset.toArray(),
