@@ -85,4 +85,4 @@ export type {
 } from './dist/tracking/task-report.js';
 // what is remembered of runs
 export { TaskReport } from './dist/tracking/task-report.js';
-export type { NestedError } from './dist/worker/error-report.js';
+export type { NestedError } from './dist/error-report.js';

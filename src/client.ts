@@ -5,7 +5,7 @@ import { clientClose, clientEnd, clientNew, clientStatus } from './native-client
 import { setLogDir } from './settings.js';
 import { DRIVER_GONE, markedFailed, NOTHING_YET, settle } from './worker/block-loop.js';
 import { ClientQueue } from './worker/client-queue.js';
-import { describeError } from './worker/error-report.js';
+import { describeError } from './worker/describe-error.js';
 import { workerMark } from './worker/marker.js';
 import { WorkerTask } from './worker/worker-task.js';
 

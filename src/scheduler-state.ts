@@ -3,7 +3,7 @@ import { type Counters, schedulerCounters } from './native-scheduler.js';
 import { errorText, parsedDetails } from './report/error-text.js';
 import type { Task } from './task/task.js';
 import type { BlockFailure, TaskState } from './task-state.js';
-import { describeError } from './worker/error-report.js';
+import { describeError } from './worker/describe-error.js';
 
 /** Failures that are kept in full. */
 const KEPT = 100;

@@ -1,5 +1,5 @@
 import type { Block } from './block.js';
-import type { NestedError } from './worker/error-report.js';
+import type { NestedError } from './error-report.js';
 
 /** An attempt at a block that failed for good, or a worker that failed without a block. */
 export interface BlockFailure {

@@ -1,4 +1,5 @@
 import test from 'ava';
+import type { ErrorReport } from '../../src/error-report.js';
 import {
 	type BlockQueue,
 	DRIVER_GONE,
@@ -7,7 +8,6 @@ import {
 	NOTHING_YET,
 	runBlocks,
 } from '../../src/worker/block-loop.js';
-import type { ErrorReport } from '../../src/worker/error-report.js';
 
 /** A queue that gives what it is told and remembers verdicts. */
 class ScriptedQueue implements BlockQueue {

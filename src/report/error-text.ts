@@ -1,4 +1,4 @@
-import type { ErrorDetails, ErrorReport, NestedError } from '../worker/error-report.js';
+import type { ErrorDetails, ErrorReport, NestedError } from '../error-report.js';
 
 /** An error as Node would print it: stack or headline, fields, then causes and aggregated errors. */
 export function errorText(report: ErrorReport): string {

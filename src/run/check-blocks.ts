@@ -1,4 +1,5 @@
-import { describeError, type ErrorReport } from '../worker/error-report.js';
+import type { ErrorReport } from '../error-report.js';
+import { describeError } from '../worker/describe-error.js';
 
 /** What a check function said about a block. */
 export const NOT_DONE = 0;

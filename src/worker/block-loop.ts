@@ -1,6 +1,7 @@
 import type { BlockStatus } from '../block.js';
 
-import { describeError, type ErrorReport } from './error-report.js';
+import type { ErrorReport } from '../error-report.js';
+import { describeError } from './describe-error.js';
 
 /** What {@link BlockQueue.take} gives instead of a block. */
 export const NOTHING_YET = -1;

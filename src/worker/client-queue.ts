@@ -1,3 +1,4 @@
+import type { ErrorReport } from '../error-report.js';
 import {
 	clientFail,
 	clientFinish,
@@ -6,7 +7,6 @@ import {
 	clientWait,
 } from '../native-client.js';
 import type { BlockQueue } from './block-loop.js';
-import type { ErrorReport } from './error-report.js';
 
 /** The block queue of a native client, which also knows what is in hand. */
 export class ClientQueue implements BlockQueue {

@@ -1,6 +1,6 @@
 import { clientExiting, clientFlush } from '../native-client.js';
 import type { ClientQueue } from './client-queue.js';
-import { describeError } from './error-report.js';
+import { describeError } from './describe-error.js';
 
 /** How long an exit may be held up to tell the driver what happened. */
 const FLUSH_MS = 1000;

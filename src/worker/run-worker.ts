@@ -10,7 +10,7 @@ import {
 } from '../native-client.js';
 import { runBlocks } from './block-loop.js';
 import { ClientQueue } from './client-queue.js';
-import { describeError } from './error-report.js';
+import { describeError } from './describe-error.js';
 import { ExitWatch } from './exit-watch.js';
 import { markAsWorker, type WorkerMark } from './marker.js';
 import { WorkerTask } from './worker-task.js';

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { errorText, parsedDetails } from '../../src/report/error-text.js';
-import { describeError } from '../../src/worker/error-report.js';
+import { describeError } from '../../src/worker/describe-error.js';
 
 class FieldError extends Error {
 	readonly code = 'E_FIELD';
@@ -11,7 +11,7 @@ test('an error keeps name, message, its fields and a stack with the file', (t) =
 	const report = describeError(new FieldError('bad tile'));
 	t.is(report.name, 'FieldError');
 	t.is(report.message, 'bad tile');
-	t.regex(report.stack!, /error-report\.test\.ts/);
+	t.regex(report.stack!, /describe-error\.test\.ts/);
 	t.deepEqual(parsedDetails(report.details).fields, { code: 'E_FIELD', tile: '[ 1, 2 ]' });
 });
 
@@ -101,7 +101,7 @@ test('a message of 16 MB is cut with a note, and so is the stack that repeats it
 	t.true(report.message.length < 9000);
 	t.regex(report.message, /… \(16769024 more characters\)$/);
 	t.true(report.stack!.length < 20_000);
-	t.regex(report.stack!, /error-report\.test\.ts/);
+	t.regex(report.stack!, /describe-error\.test\.ts/);
 	t.true(report.details!.length <= 16_384);
 });
 
