@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import vm from 'node:vm';
-import { IMPORT_META } from './inline.js';
+import { IMPORT_META } from './import-meta.js';
 import { loaderHelper } from './loader-helpers.js';
 import type { EncodedFunction } from './reference.js';
 

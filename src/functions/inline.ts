@@ -1,10 +1,8 @@
 import { type Expression, parse } from 'acorn';
 import { outerNames } from './free-variables.js';
+import { IMPORT_META } from './import-meta.js';
 import { isLoaderHelper } from './loader-helpers.js';
 import { isWorkerGlobal } from './worker-globals.js';
-
-/** Stands for `import.meta`, which only modules have. */
-export const IMPORT_META = '__bellis_import_meta';
 
 /** Names that a CommonJS module gives its functions, and that a worker can give them too. */
 const MODULE_NAMES = ['require', '__filename', '__dirname'];

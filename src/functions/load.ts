@@ -1,6 +1,6 @@
 import type { ModuleError } from '../errors.js';
 import { showValue } from '../show-value.js';
-import { type Callable, compileInline } from './compile-inline.js';
+import type { Callable } from './compile-inline.js';
 import {
 	isTypeScript,
 	MISSING,
@@ -33,6 +33,8 @@ export interface LoadedFunction {
 export async function loadFunction(text: string): Promise<LoadedFunction> {
 	const encoded = JSON.parse(text) as EncodedFunction;
 	if (encoded.kind === 'module') return loadModule(encoded, encoded.role);
+	// a module is what most workers have: they import no more than they need
+	const { compileInline } = await import('./compile-inline.js');
 	const run = await compileInline(encoded);
 	return { role: encoded.role, run, setup: null, teardown: null };
 }

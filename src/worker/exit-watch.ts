@@ -25,9 +25,10 @@ export class ExitWatch {
 		});
 	}
 
-	/** Ends the process in order: nothing is reported. */
+	/** Ends the process in order: sends what is queued, and reports nothing. */
 	exit(code: number): never {
 		this.#expected = true;
+		for (const { handle } of this.#queues) clientFlush(handle, FLUSH_MS);
 		process.exit(code);
 	}
 

@@ -77,6 +77,7 @@ async function runBlockFunction(plain: Context, mark: WorkerMark): Promise<numbe
 	});
 	if (error !== undefined) console.error(error);
 	await loaded.teardown?.(context);
+	mark.queues.delete(queue);
 	await clientClose(queue.handle);
 	return end === 'block-error' ? FAILED : 0;
 }
