@@ -196,6 +196,22 @@ export interface NativeErrorReport {
   details: string | null
 }
 
+/** How a worker's process ended. */
+export interface NativeExit {
+  /** Exit code, if it had one. */
+  code: number | null
+  /** Signal that ended it, such as `SIGKILL`. */
+  signal: string | null
+  /** In words. */
+  reason: string
+  /** Last lines of its stderr; empty where unknown. */
+  stderrTail: string
+  /** It was stopped on the run's behalf: no failure of its own. */
+  stopped: boolean
+  /** Code 0 and no signal. */
+  clean: boolean
+}
+
 /** Blocks that failed and are not done: entries of the two arrays belong together. */
 export interface NativeFailedCells {
   /** Row-major cells of the store's grid. */
@@ -238,6 +254,22 @@ export interface NativeRoi {
   offset: Array<number>
   /** Extent. */
   shape: Array<number>
+}
+
+/** A run that has begun, and how workers find it. */
+export interface NativeRun {
+  /** Names the run in further calls. */
+  handle: number
+  /** Name or address for workers. */
+  host: string
+  /** Port for workers. */
+  port: number
+  /** 64 hexadecimal digits; for direct children only. */
+  secret: string
+  /** A file with the secret that only its owner can read; removed at the end of the run. */
+  secretFile: string | null
+  /** This machine, as far as loopback addresses are concerned. */
+  machine: string | null
 }
 
 /** A run: its tasks and the rules for all of them. `null` means not given. */
@@ -637,11 +669,47 @@ export interface NativeWorkerReport {
   exitReason: string
 }
 
+/** Stop now, without grace. */
+export declare function runAbort(handle: number): { ok: null } | { error: NativeError }
+
+/**
+ * Answers to a `check` event in its order: 0 not done, 1 done, 2 the function failed. `firstError` is what the
+ * first of those that failed threw.
+ */
+export declare function runChecked(handle: number, task: number, answers: Uint8Array, firstError?: NativeErrorReport | null): { ok: null } | { error: NativeError }
+
+/** End the run with an error of the program around it. */
+export declare function runFail(handle: number, code: string, message: string): { ok: null } | { error: NativeError }
+
+/** Forgets a run. One that isn't over ends here and now, without waiting for its workers. */
+export declare function runFree(handle: number): void
+
+/** Stop in order: running blocks get the shutdown grace. */
+export declare function runInterrupt(handle: number): { ok: null } | { error: NativeError }
+
 /** Appends one JSON object to `runs.jsonl` in a directory, which must exist. */
 export declare function runsAppend(directory: string, line: string): Promise<{ ok: null } | { error: NativeError }>
 
+/** How things are: what the run's thread last showed, at most ten times a second. */
+export declare function runSnapshot(handle: number): { ok: NativeRunSnapshot | null } | { error: NativeError }
+
 /** The lines of `runs.jsonl` in a directory, oldest first; none where there is no such file. */
 export declare function runsRead(directory: string): Promise<{ ok: string[] } | { error: NativeError }>
+
+/**
+ * Opens the stores, listens, and begins the run on a thread of its own. `onEvent` is called on this thread,
+ * perhaps before the promise resolves, and last with `finished`; the process stays alive until then.
+ */
+export declare function runStart(config: NativeRunConfig, onEvent: (event: NativeRunEvent) => void): Promise<{ ok: NativeRun } | { error: NativeError }>
+
+/** The launcher failed. */
+export declare function runStartFailed(handle: number, worker: number, error: NativeErrorReport): { ok: null } | { error: NativeError }
+
+/** A worker's process ended. Also confirms a stop. */
+export declare function runWorkerExited(handle: number, worker: number, exit: NativeExit): { ok: null } | { error: NativeError }
+
+/** The launcher gave a handle; with `tracksExit`, `runWorkerExited` will follow. */
+export declare function runWorkerStarted(handle: number, worker: number, tracksExit: boolean): { ok: null } | { error: NativeError }
 
 /** Slots: 0 handle, 1 task. Returns the index of the block handed out, or -1 when none is ready. */
 export declare function schedulerAcquire(): number

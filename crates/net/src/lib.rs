@@ -15,7 +15,8 @@ mod server;
 mod socket;
 
 pub use client::{
-    Client, ClientOptions, End, NotInHand, OnDeadline, OnEnd, Take, DEADLINE_EXIT_CODE,
+    Client, ClientOptions, End, Measurement, Meter, NotInHand, OnDeadline, OnEnd, Take,
+    DEADLINE_EXIT_CODE,
 };
 pub use context::{ContextError, SecretSource, WorkerContext, CONTEXT_VARIABLE};
 pub use machine::{host_name, own_machine};

@@ -21,8 +21,7 @@ pub fn write_secret_file(path: &Path, secret: &Secret) -> io::Result<()> {
     }
     let mut file = options.open(path)?;
     file.write_all(secret.to_hex().as_bytes())?;
-    file.write_all(b"\n")?;
-    file.sync_all()
+    file.write_all(b"\n")
 }
 
 /// Reads what [`write_secret_file`] wrote.

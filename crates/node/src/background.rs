@@ -8,7 +8,7 @@ use napi::{Env, Task};
 use crate::error::{guarded, NativeError};
 
 /// `{ ok }` or `{ error }`.
-type Envelope<T> = HashMap<&'static str, Either<T, NativeError>>;
+pub(crate) type Envelope<T> = HashMap<&'static str, Either<T, NativeError>>;
 
 /// A job for the thread pool.
 pub struct Background<T>(Option<Box<dyn FnOnce() -> Result<T, NativeError> + Send>>);

@@ -23,18 +23,18 @@ fn with<T>(
 }
 
 /// The graph of tasks and edges as they cross.
-pub(crate) fn task_graph(
-    specs: &[NativeTaskSpec],
+pub(crate) fn task_graph<'a>(
+    specs: impl IntoIterator<Item = &'a NativeTaskSpec>,
     pairs: &[Vec<u32>],
 ) -> Result<TaskGraph, NativeError> {
-    let mut core = Vec::with_capacity(specs.len());
-    for (index, spec) in specs.iter().enumerate() {
-        core.push(
-            spec.to_core()
-                .map_err(|error| error.under(&format!("tasks[{index}]")))?,
-        );
-    }
-    Ok(TaskGraph::new(core, &edges(pairs)?)?)
+    let core = specs.into_iter().enumerate().map(|(index, spec)| {
+        spec.to_core()
+            .map_err(|error| error.under(&format!("tasks[{index}]")))
+    });
+    Ok(TaskGraph::new(
+        core.collect::<Result<_, _>>()?,
+        &edges(pairs)?,
+    )?)
 }
 
 /// Makes a graph of tasks and `edges` (pairs of upstream and downstream positions).

@@ -50,4 +50,9 @@ impl<T> Handles<T> {
         self.free.push(handle);
         Some(object)
     }
+
+    /// All objects.
+    pub(crate) fn into_objects(self) -> impl Iterator<Item = T> {
+        self.slots.into_iter().flatten()
+    }
 }

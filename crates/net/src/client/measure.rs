@@ -6,13 +6,13 @@ use crate::message::Stats;
 
 /// Reads the counters of this process. Files stay open between two readings.
 #[derive(Default)]
-pub(crate) struct Meter {
+pub struct Meter {
     #[cfg(target_os = "linux")]
     files: Option<linux::Files>,
 }
 
 /// A measurement that has begun.
-pub(crate) struct Measurement {
+pub struct Measurement {
     began: Instant,
     cpu_seconds: f64,
     io: (u64, u64),
@@ -22,7 +22,7 @@ pub(crate) struct Measurement {
 
 impl Meter {
     /// Begins a measurement. With `shared`, other blocks run in the process at the same time.
-    pub(crate) fn start(&mut self, shared: bool) -> Measurement {
+    pub fn start(&mut self, shared: bool) -> Measurement {
         let mut measurement = Measurement {
             began: Instant::now(),
             cpu_seconds: f64::NAN,
@@ -39,7 +39,7 @@ impl Meter {
     }
 
     /// Ends a measurement.
-    pub(crate) fn stop(&mut self, measurement: &Measurement) -> Stats {
+    pub fn stop(&mut self, measurement: &Measurement) -> Stats {
         let wall_seconds = measurement.began.elapsed().as_secs_f64();
         if measurement.shared {
             return Stats {

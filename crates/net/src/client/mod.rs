@@ -23,6 +23,7 @@ use crate::secret::Secret;
 
 pub use self::end::End;
 pub use self::hands::{NotInHand, Take};
+pub use self::measure::{Measurement, Meter};
 pub use self::ticker::DEADLINE_EXIT_CODE;
 
 /// How to reach a driver, and whom to tell what.

@@ -41,6 +41,9 @@ pub enum Command {
     Abort,
     /// Going on is impossible.
     Fatal(RunError),
+    /// The program around the server is going away: the run ends here and now, as an interrupted
+    /// one, and waits for no worker. Stores are still written.
+    Halt,
 }
 
 /// A way to tell a server something, from any thread. A server that is over hears nothing.

@@ -196,6 +196,7 @@ impl Desk {
             Command::Interrupt => self.tell(Event::Interrupt),
             Command::Abort => self.tell(Event::Abort),
             Command::Fatal(error) => self.tell(Event::Fatal(error.clone())),
+            Command::Halt => self.signals.over.notify_one(),
         }
     }
 

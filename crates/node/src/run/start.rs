@@ -1,0 +1,237 @@
+//! Begins a run: stores and graph in the thread pool, then the server with its own thread.
+
+use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use bellis_core::run::{Run, RunSnapshot};
+use bellis_net::{
+    bind, own_machine, BindError, Command, Commands, Secret, ServeError, Server, ServerOptions,
+};
+use napi::bindgen_prelude::{AsyncTask, Either, Function};
+use napi::{Env, Task};
+use napi_derive::napi;
+
+use super::config::NativeRunConfig;
+use super::convert::Calendar;
+use super::event::NativeRunEvent;
+use super::host::{run_error, Events, RunHost, StoresKeeper};
+use super::secret_folder::SecretFolder;
+use super::{build, notice, unix_seconds};
+use crate::background::Envelope;
+use crate::error::{guarded, NativeError};
+use crate::handles::Handles;
+
+/// A run that began.
+pub(super) struct Live {
+    pub(super) commands: Commands,
+    pub(super) snapshot: Arc<Mutex<Option<RunSnapshot>>>,
+    server: Option<Server>,
+}
+
+impl Live {
+    /// Ends the run, if it isn't over, and waits for its thread.
+    pub(super) fn halt(mut self) {
+        self.commands.send(Command::Halt);
+        if let Some(server) = self.server.take() {
+            server.join();
+        }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        // A run that nobody can reach any more must not go on; one that is over doesn't hear this.
+        self.commands.send(Command::Halt);
+    }
+}
+
+thread_local! {
+    static RUNS: RefCell<Handles<Live>> = const { RefCell::new(Handles::new("run")) };
+    static HAS_HOOK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `body` with the runs of this thread.
+pub(super) fn with_runs<T>(body: impl FnOnce(&mut Handles<Live>) -> T) -> T {
+    RUNS.with_borrow_mut(body)
+}
+
+/// A run that has begun, and how workers find it.
+#[napi(object, use_nullable = true)]
+pub struct NativeRun {
+    /// Names the run in further calls.
+    pub handle: u32,
+    /// Name or address for workers.
+    pub host: String,
+    /// Port for workers.
+    pub port: u32,
+    /// 64 hexadecimal digits; for direct children only.
+    pub secret: String,
+    /// A file with the secret that only its owner can read; removed at the end of the run.
+    pub secret_file: Option<String>,
+    /// This machine, as far as loopback addresses are concerned.
+    pub machine: Option<String>,
+}
+
+/// A job for the thread pool that begins a run.
+pub struct Start {
+    config: NativeRunConfig,
+    events: Option<Events>,
+}
+
+/// Opens the stores, listens, and begins the run on a thread of its own. `onEvent` is called on this thread,
+/// perhaps before the promise resolves, and last with `finished`; the process stays alive until then.
+#[napi(ts_return_type = "Promise<{ ok: NativeRun } | { error: NativeError }>")]
+pub fn run_start(
+    env: &Env,
+    config: NativeRunConfig,
+    #[napi(ts_arg_type = "(event: NativeRunEvent) => void")] on_event: Function<NativeRunEvent, ()>,
+) -> napi::Result<AsyncTask<Start>> {
+    let waiting = Arc::new(AtomicUsize::new(0));
+    let heard = Arc::clone(&waiting);
+    let listener = on_event
+        .build_threadsafe_function::<NativeRunEvent>()
+        .build_callback(move |call| {
+            heard.fetch_sub(1, Ordering::Relaxed);
+            Ok(call.value)
+        })?;
+    end_with_environment(env)?;
+    Ok(AsyncTask::new(Start {
+        config,
+        events: Some(Events { listener, waiting }),
+    }))
+}
+
+/// Runs must not outlive the environment that their events go to.
+fn end_with_environment(env: &Env) -> napi::Result<()> {
+    if HAS_HOOK.replace(true) {
+        return Ok(());
+    }
+    env.add_env_cleanup_hook((), |()| {
+        HAS_HOOK.set(false);
+        let runs = RUNS.with(|runs| runs.replace(Handles::new("run")));
+        for run in runs.into_objects() {
+            run.halt();
+        }
+    })?;
+    Ok(())
+}
+
+/// What the thread pool has made, on its way to the thread of the environment.
+pub struct Started {
+    live: Live,
+    run: NativeRun,
+}
+
+impl Task for Start {
+    type Output = Result<Started, NativeError>;
+    type JsValue = Envelope<NativeRun>;
+
+    fn compute(&mut self) -> napi::Result<Self::Output> {
+        let events = self.events.take();
+        Ok(guarded(|| {
+            let events = events.ok_or_else(|| NativeError::internal("a run was started twice"))?;
+            start(&self.config, events)
+        }))
+    }
+
+    fn resolve(&mut self, _env: Env, output: Self::Output) -> napi::Result<Self::JsValue> {
+        let started = output.and_then(|Started { live, mut run }| {
+            run.handle = with_runs(|runs| runs.insert(live))?;
+            Ok(run)
+        });
+        Ok(Envelope::from([match started {
+            Ok(run) => ("ok", Either::A(run)),
+            Err(error) => ("error", Either::B(error)),
+        }]))
+    }
+}
+
+fn start(config: &NativeRunConfig, events: Events) -> Result<Started, NativeError> {
+    let graph = build::graph(config)?;
+    let setups = build::task_setups(config)?;
+    let bound = bind(config.host.as_deref())?;
+    let secret = Secret::random().map_err(|error| {
+        NativeError::internal(format!("the system gives no random numbers: {error}"))
+    })?;
+    let stores = build::open_stores(config)?;
+    let zero = unix_seconds();
+    let run = Run::new(
+        build::eager_scheduler(graph, stores.inputs)?,
+        build::run_config(config, zero),
+    )
+    .map_err(|error| {
+        let described = run_error(&error);
+        NativeError::new(&described.code, described.message).at("requires")
+    })?;
+    let folder = SecretFolder::new(&secret_parent(config), &config.run_id, &secret).ok();
+    let native = NativeRun {
+        handle: 0,
+        host: bound.host().to_owned(),
+        port: bound.port().into(),
+        secret: secret.to_hex(),
+        secret_file: folder
+            .as_ref()
+            .map(|folder| folder.file().display().to_string()),
+        machine: Some(own_machine()),
+    };
+    if bound.fell_back_to_loopback() {
+        events.send(notice::only_loopback());
+    }
+    for (task, store) in &stores.notices {
+        events.send(notice::of_store(*task, store));
+    }
+    let snapshot = Arc::new(Mutex::new(Some(run.snapshot())));
+    let host = RunHost {
+        events,
+        snapshot: Arc::clone(&snapshot),
+        calendar: Calendar { zero },
+        measured: config
+            .tasks
+            .iter()
+            .map(|task| task.resource_tracking)
+            .collect(),
+        paths: config
+            .tasks
+            .iter()
+            .map(|task| task.tracking_path.clone())
+            .collect(),
+        secret: folder,
+    };
+    let mut options = ServerOptions::new(secret, setups);
+    if !stores.keepers.is_empty() {
+        options.keeper = Some(Box::new(StoresKeeper(stores.keepers)));
+    }
+    let server = Server::start(bound, options, run, Box::new(host))?;
+    let live = Live {
+        commands: server.commands(),
+        snapshot,
+        server: Some(server),
+    };
+    Ok(Started { live, run: native })
+}
+
+/// Where the secret's folder goes: workers on other machines see it only on a shared file system, where
+/// log directories usually are.
+fn secret_parent(config: &NativeRunConfig) -> PathBuf {
+    match &config.log_dir {
+        Some(logs) if config.tasks.iter().any(|task| !task.local) => PathBuf::from(logs),
+        _ => std::env::temp_dir(),
+    }
+}
+
+impl From<BindError> for NativeError {
+    fn from(error: BindError) -> Self {
+        Self::new("ERR_BELLIS_CONNECTION", error.to_string()).at("host")
+    }
+}
+
+impl From<ServeError> for NativeError {
+    fn from(error: ServeError) -> Self {
+        match error {
+            ServeError::SetupTooLong { .. } => Self::validation("config", error.to_string()),
+            ServeError::System(_) => Self::new("ERR_BELLIS_CONNECTION", error.to_string()),
+        }
+    }
+}
