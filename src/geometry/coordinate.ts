@@ -87,7 +87,7 @@ export class Coordinate implements Iterable<number> {
 	}
 
 	equals(other: CoordinateLike): boolean {
-		const values = other instanceof Coordinate ? other.#values : readCoordinate(other, 'other');
+		const values = readCoordinate(other, 'other');
 		return (
 			values.length === this.#values.length &&
 			values.every((value, axis) => value === this.#values[axis])
@@ -111,6 +111,11 @@ export class Coordinate implements Iterable<number> {
 		return `Coordinate${this}`;
 	}
 
+	/** @internal The values themselves, not to be changed. */
+	static valuesOf(coordinate: Coordinate): readonly number[] {
+		return coordinate.#values;
+	}
+
 	#combine(
 		other: CoordinateLike | number,
 		operation: (a: number, b: number) => number,
@@ -132,12 +137,12 @@ export class Coordinate implements Iterable<number> {
 }
 
 /**
- * Checks and copies what a user gave as a coordinate.
+ * Checks what a user gave as a coordinate, and gives its values, not to be changed.
  *
  * @param path names the argument in the error, with `[axis]` appended for a bad entry
  */
 export function readCoordinate(values: unknown, path: string): readonly number[] {
-	if (values instanceof Coordinate) return values.toArray();
+	if (values instanceof Coordinate) return Coordinate.valuesOf(values);
 	const listed = Array.isArray(values) || (ArrayBuffer.isView(values) && 'length' in values);
 	if (!listed) {
 		throw new ValidationError(
@@ -152,18 +157,21 @@ export function readCoordinate(values: unknown, path: string): readonly number[]
 			value: values,
 		});
 	}
-	return Array.from(entries, (entry, axis) => readInteger(entry, `${path}[${axis}]`));
+	const numbers = new Array<number>(entries.length);
+	for (let axis = 0; axis < entries.length; axis++) {
+		const entry = entries[axis];
+		const number = typeof entry === 'bigint' ? Number(entry) : entry;
+		if (!Number.isSafeInteger(number)) throw notAnInteger(entry, `${path}[${axis}]`);
+		numbers[axis] = (number as number) + 0; // turns -0 into 0
+	}
+	return numbers;
 }
 
-function readInteger(value: unknown, path: string): number {
-	const number = typeof value === 'bigint' ? Number(value) : value;
-	if (typeof number !== 'number' || !Number.isSafeInteger(number)) {
-		throw new ValidationError(
-			`${path} must be an integer between -(2^53 - 1) and 2^53 - 1, not ${showValue(value)}`,
-			{ path, value },
-		);
-	}
-	return number + 0; // turns -0 into 0
+function notAnInteger(value: unknown, path: string): ValidationError {
+	return new ValidationError(
+		`${path} must be an integer between -(2^53 - 1) and 2^53 - 1, not ${showValue(value)}`,
+		{ path, value },
+	);
 }
 
 /** Throws unless both have the same number of axes. */

@@ -39,8 +39,8 @@ export class Roi {
 				{ path: `shape[${negative}]`, value: extent[negative] },
 			);
 		}
-		this.offset = new Coordinate(begin);
-		this.shape = new Coordinate(extent);
+		this.offset = offset instanceof Coordinate ? offset : new Coordinate(begin);
+		this.shape = shape instanceof Coordinate ? shape : new Coordinate(extent);
 		this.end = endOf(begin, extent);
 		Object.freeze(this);
 	}

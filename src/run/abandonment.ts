@@ -1,7 +1,7 @@
 import { AbandonedError } from '../errors.js';
+import { DEFAULT_TIMEOUT_MS } from '../task/default-timeout.js';
 import type { Task } from '../task/task.js';
 import type { TaskState } from '../task-state.js';
-import { DEFAULT_TIMEOUT_MS } from './default-timeout.js';
 
 /** The error for the first of the tasks that was given up on its own account; null when none was. */
 export function abandonmentOf(

@@ -1,2 +1,1 @@
-/** How long a block may run where a task says nothing: ten minutes, in milliseconds. */
-export const DEFAULT_TIMEOUT_MS = 600_000;
+export { DEFAULT_TIMEOUT_MS } from '../task/default-timeout.js';

@@ -17,8 +17,8 @@ import type {
 	WorkerExitKind,
 	WorkerReport,
 } from '../report/run-report.js';
+import { DEFAULT_TIMEOUT_MS } from '../task/default-timeout.js';
 import type { Task } from '../task/task.js';
-import { DEFAULT_TIMEOUT_MS } from './default-timeout.js';
 
 /** What a report needs to know besides the native result. */
 export interface RunFacts {

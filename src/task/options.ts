@@ -26,6 +26,7 @@ import {
 	required,
 } from '../option-table.js';
 import { availableWorkers } from './available-workers.js';
+import { DEFAULT_TIMEOUT_MS } from './default-timeout.js';
 import type { SkipMask } from './skip-mask.js';
 import { taskId } from './task-id.js';
 
@@ -107,8 +108,6 @@ export interface TaskOptions {
 	/** Milliseconds that a worker without a process to watch may take to connect. Default 600,000. */
 	connectTimeoutMs?: number;
 }
-
-const DEFAULT_TIMEOUT_MS = 600_000;
 
 const maxWorkers: Check<number> = (value, path) => {
 	if (value === 'auto') return availableWorkers();
