@@ -37,7 +37,6 @@ impl Blocks {
         )
     }
 
-
     #[inline]
     pub(super) fn counters(&self, task: TaskIndex) -> Counters {
         self.scheduler.counters(task)
