@@ -10,32 +10,30 @@ impl Run {
         let nobody = !self.config.serial && state.live == 0;
         let work = self.blocks.runnable(task) > 0 || !state.delayed.is_empty();
         // While blocks are being checked, all of them may turn out to be done.
-        let unclear = !state.checking.is_empty() || self.skips_pending;
+        let unclear = !state.checking.is_empty() || self.skips_unfinished;
         if nobody && work && !unclear && state.starts >= state.start_budget() {
             self.abandon(task, out);
         }
     }
 
     fn abandon(&mut self, task: TaskIndex, out: &mut Outbox) {
-        self.tasks[task.at()].abandoned = Some(AbandonReason::RestartsUsedUp);
-        let mut given_up = vec![task];
-        let mut next = 0;
-        while let Some(&current) = given_up.get(next) {
-            next += 1;
-            for at in 0..self.tasks[current.at()].downstream.len() {
-                let after = self.tasks[current.at()].downstream[at];
-                let state = &mut self.tasks[after.at()];
-                if state.finished || state.abandoned.is_some() {
-                    continue;
-                }
-                state.abandoned = Some(AbandonReason::UpstreamAbandoned { task: current });
-                given_up.push(after);
-            }
+        let given_up = self.blocks.abandon(task);
+        for &current in &given_up {
+            let nearest = self.tasks[current.at()]
+                .upstream
+                .iter()
+                .find(|up| given_up.contains(up));
+            let reason = match nearest {
+                _ if current == task => AbandonReason::RestartsUsedUp,
+                Some(&task) => AbandonReason::UpstreamAbandoned { task },
+                None => AbandonReason::UpstreamAbandoned { task },
+            };
+            let state = &mut self.tasks[current.at()];
+            state.abandoned = Some(reason);
+            state.delayed.clear();
         }
-        self.blocks.abandon(task);
         for task in given_up {
-            self.tasks[task.at()].delayed.clear();
-            if self.blocks.is_finished(task) {
+            if self.blocks.is_finished(task) && !self.tasks[task.at()].finished {
                 self.finish_task(task, out);
             }
         }

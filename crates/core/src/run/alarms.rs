@@ -31,6 +31,20 @@ pub(super) enum Alarm {
     Grace,
 }
 
+impl Alarm {
+    /// Whether somebody else's silence or inaction is judged when it rings.
+    pub(super) fn is_about_others(self) -> bool {
+        matches!(
+            self,
+            Alarm::Sweep
+                | Alarm::Limbo
+                | Alarm::KillConfirm(_)
+                | Alarm::Connect(_)
+                | Alarm::Leave(_)
+        )
+    }
+}
+
 /// Alarms by time.
 #[derive(Debug, Default)]
 pub(super) struct Alarms {
@@ -48,12 +62,12 @@ impl Alarms {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// The next alarm that is due.
-    pub(super) fn ring(&mut self, now: Nanos) -> Option<Alarm> {
+    /// The next alarm that is due, and since when.
+    pub(super) fn ring(&mut self, now: Nanos) -> Option<(Nanos, Alarm)> {
         if self.next()? > now {
             return None;
         }
-        self.heap.pop().map(|Reverse((_, alarm))| alarm)
+        self.heap.pop().map(|Reverse(due)| due)
     }
 
     pub(super) fn clear(&mut self) {
@@ -73,8 +87,8 @@ mod tests {
         alarms.set(Nanos::MAX, Alarm::Limbo);
         assert_eq!(alarms.next(), Some(Nanos(10)));
         assert_eq!(alarms.ring(Nanos(9)), None);
-        assert_eq!(alarms.ring(Nanos(25)), Some(Alarm::Sweep));
-        assert_eq!(alarms.ring(Nanos(25)), Some(Alarm::Grace));
+        assert_eq!(alarms.ring(Nanos(25)), Some((Nanos(10), Alarm::Sweep)));
+        assert_eq!(alarms.ring(Nanos(25)), Some((Nanos(20), Alarm::Grace)));
         assert_eq!(alarms.ring(Nanos::MAX), None);
     }
 }

@@ -36,9 +36,7 @@ impl Run {
         }
         self.awaited += 1;
         self.tasks[hello.task.at()].connected += 1;
-        if self.sweep_due.is_none() && !self.config.serial {
-            self.arm_sweep();
-        }
+        self.arm_sweep();
         // One less is starting, so another one may.
         self.rebalance_wanted = true;
         out.push(Action::Welcome {
@@ -139,6 +137,9 @@ impl Run {
         connection.in_idle_line = false;
         connection.in_hungry_line = false;
         let leaving = connection.leaving.take().is_some();
+        if leaving && waiting.is_none() {
+            self.tasks[task.at()].leaving -= 1;
+        }
         if self.connections.insert(conn, connection).is_none() {
             // The driver used a name twice. Whoever that was has nothing now.
             out.push(Action::Shutdown {
@@ -150,9 +151,15 @@ impl Run {
         if waiting.is_some() {
             self.tasks[task.at()].connected += 1;
         }
+        self.arm_sweep();
+        let mut parent = None;
         if let Some(row) = self.workers.get_mut(worker) {
             row.conn = Some(conn);
             row.in_limbo = false;
+            parent = row.parent.filter(|_| waiting.is_some());
+        }
+        if let Some(parent) = parent.and_then(|parent| self.workers.get_mut(parent)) {
+            parent.clones += 1;
         }
         self.give_back_all(task, &lost);
         out.push(Action::Welcome { conn, worker, task });
@@ -238,7 +245,11 @@ impl Run {
         self.tell_to_leave(conn, ShutdownReason::BlockFailed, out);
     }
 
+    /// Has connections looked at from time to time, while there are any.
     pub(super) fn arm_sweep(&mut self) {
+        if self.sweep_due.is_some() || self.config.serial {
+            return;
+        }
         let due = self.now + self.config.timing.sweep;
         self.sweep_due = Some(due);
         self.alarms.set(due, Alarm::Sweep);

@@ -16,6 +16,8 @@ pub(super) struct Held {
     pub(super) granted: Nanos,
     /// The worker was asked to give it back.
     pub(super) retracting: bool,
+    /// It wasn't given back when it was asked for, so it had started by then.
+    pub(super) started_by: Option<Nanos>,
 }
 
 /// One connection.
@@ -122,14 +124,23 @@ impl Connection {
             if seen.iter().any(|(block, _)| *block == said.block) {
                 continue;
             }
-            let known = self.running.iter().find(|(block, _)| *block == said.block);
             let began = (now - said.age).max(held.granted);
+            let known = self.began(said.block);
             seen.push((
                 said.block,
-                known.map_or(began, |(_, earlier)| began.min(*earlier)),
+                known.map_or(began, |earlier| began.min(earlier)),
             ));
         }
         self.running = seen;
+    }
+
+    /// What certainly runs, and since when at the latest.
+    pub(super) fn certainly_running(&self) -> impl Iterator<Item = (BlockIndex, Nanos)> + '_ {
+        let unsaid = self
+            .in_hand
+            .iter()
+            .filter_map(|held| Some((held.block, held.started_by?)));
+        self.running.iter().copied().chain(unsaid)
     }
 
     /// The blocks that run as far as can be told: those it named, filled up in the order of
@@ -150,10 +161,14 @@ impl Connection {
 
     /// When a block in hand began to run at the latest, where that is known.
     pub(super) fn began(&self, block: BlockIndex) -> Option<Nanos> {
-        self.running
-            .iter()
-            .find(|(running, _)| *running == block)
-            .map(|(_, began)| *began)
+        let said = self.running.iter().find(|(running, _)| *running == block);
+        let known = || {
+            self.in_hand
+                .iter()
+                .find(|held| held.block == block)?
+                .started_by
+        };
+        said.map(|(_, began)| *began).or_else(known)
     }
 }
 
@@ -246,6 +261,7 @@ mod tests {
                 block: BlockIndex(*block),
                 granted: Nanos(100),
                 retracting: false,
+                started_by: None,
             })
             .collect();
         held

@@ -141,13 +141,19 @@ impl Run {
 
     /// A process said goodbye long ago and lives on.
     pub(super) fn on_lingering(&mut self, worker: WorkerId, out: &mut Outbox) {
-        let lingers = |row: &super::workers::Worker| {
-            row.process && row.conn.is_none() && !row.in_limbo && row.clones == 0
+        let Some(row) = self.workers.get(worker) else {
+            return;
         };
-        if self.workers.get(worker).is_some_and(lingers) {
-            self.kill(worker, KillReason::DidNotLeave, out);
-            self.refresh(worker, out);
+        if !row.process || row.conn.is_some() || row.in_limbo {
+            return;
         }
+        if row.clones > 0 {
+            let bound = self.leave_bound(row.task);
+            self.alarms.set(self.now + bound, Alarm::Leave(worker));
+            return;
+        }
+        self.kill(worker, KillReason::DidNotLeave, out);
+        self.refresh(worker, out);
     }
 
     /// Notices the end of a worker: its place and its resources are free.

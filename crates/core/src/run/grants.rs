@@ -8,27 +8,26 @@ use crate::{BlockIndex, TaskIndex};
 impl Run {
     /// Puts a connection into the line it belongs to.
     pub(super) fn queue_up(&mut self, conn: ConnectionId) {
+        let Some(task) = self.connections.get(conn).map(|peer| peer.task) else {
+            return;
+        };
+        let window = self.window(task);
         let Some(connection) = self.connections.get_mut(conn) else {
             return;
         };
-        let task = &mut self.tasks[connection.task.at()];
+        let state = &mut self.tasks[task.at()];
         if connection.idle_capacity() > 0 {
             if !connection.in_idle_line {
                 connection.in_idle_line = true;
-                task.idle.push_back(conn);
+                state.idle.push_back(conn);
             }
             return;
         }
-        let window = if self.config.serial {
-            0
-        } else {
-            task.prefetch.window()
-        };
         // Refilled in portions, so that grants of short blocks fill their messages.
         let portion = (window / 4).max(1);
         if !connection.in_hungry_line && connection.hunger(window) >= portion {
             connection.in_hungry_line = true;
-            task.hungry.push_back(conn);
+            state.hungry.push_back(conn);
         }
     }
 
@@ -40,10 +39,17 @@ impl Run {
         let at = task.at();
         let mut turned_away = 0;
         while let Some(&conn) = self.tasks[at].idle.front() {
-            let wanted = self
+            let mut wanted = self
                 .connections
                 .get(conn)
                 .map_or(0, |peer| peer.idle_capacity());
+            if wanted > 0 && self.tasks[at].idle.len() == 1 {
+                let window = self.window(task);
+                wanted = self
+                    .connections
+                    .get(conn)
+                    .map_or(0, |peer| peer.hunger(window));
+            }
             if wanted > 0 {
                 if self.blocks.runnable(task) == 0 || turned_away >= self.tasks[at].idle.len() {
                     break;
@@ -60,21 +66,21 @@ impl Run {
                 self.queue_up(conn);
             }
         }
-        while let Some(&conn) = self.tasks[at].hungry.front() {
-            let window = self.tasks[at].prefetch.window();
-            let wanted = self
+        for _ in 0..self.tasks[at].hungry.len() {
+            let Some(&conn) = self.tasks[at].hungry.front() else {
+                break;
+            };
+            // One that hasn't moved for a while has enough until it does.
+            let stuck = self.config.timing.prefetch_time.times(2);
+            let since = self.now - stuck;
+            let window = self.window(task);
+            let moving = self
                 .connections
                 .get(conn)
-                .map_or(0, |peer| peer.hunger(window));
-            if wanted > 0 {
-                let ready = self.blocks.runnable(task);
-                if ready == 0 {
-                    break;
-                }
-                let share = (ready / self.tasks[at].hungry.len() as u64).max(1);
-                if self.grant(conn, wanted.min(share.min(u64::from(u32::MAX)) as u32), out) == 0 {
-                    break;
-                }
+                .filter(|peer| peer.last_progress > since);
+            let wanted = moving.map_or(0, |peer| peer.hunger(window));
+            if wanted > 0 && self.grant(conn, wanted, out) == 0 {
+                break;
             }
             self.tasks[at].hungry.pop_front();
             if let Some(connection) = self.connections.get_mut(conn) {
@@ -85,6 +91,20 @@ impl Run {
         if self.config.order == Order::DepthFirst {
             self.touch_held_back(task);
         }
+    }
+
+    /// How many blocks in advance each worker may have just now. The less there is left, the less
+    /// anybody takes, so that all end together.
+    fn window(&self, task: TaskIndex) -> u32 {
+        if self.config.serial {
+            return 0;
+        }
+        let state = &self.tasks[task.at()];
+        let share = self.blocks.runnable(task) / u64::from(state.connected).max(1);
+        state
+            .prefetch
+            .window()
+            .min(share.min(u64::from(u32::MAX)) as u32)
     }
 
     /// Gives up to `wanted` blocks; the number given.
@@ -148,6 +168,7 @@ impl Run {
                     block: *block,
                     granted: now,
                     retracting: false,
+                    started_by: None,
                 }));
             let task = &mut self.tasks[connection.task.at()];
             task.began.get_or_insert(now);
@@ -180,17 +201,12 @@ impl Run {
         })
     }
 
-    /// The tasks right before it may go on now.
+    /// The tasks right before it may go on now, with the workers they have or with more.
     fn touch_held_back(&mut self, task: TaskIndex) {
         for at in 0..self.tasks[task.at()].upstream.len() {
             let before = self.tasks[task.at()].upstream[at];
-            let state = &self.tasks[before.at()];
-            let waits = !state.idle.is_empty() || !state.hungry.is_empty();
-            if waits
-                && !state.finished
-                && self.blocks.runnable(before) > 0
-                && !self.is_held_back(before)
-            {
+            let has_work = self.blocks.runnable(before) > 0;
+            if has_work && !self.tasks[before.at()].finished && !self.is_held_back(before) {
                 self.touch(before);
             }
         }

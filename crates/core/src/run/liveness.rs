@@ -15,15 +15,10 @@ enum Finding {
 impl Run {
     /// Looks at every connection.
     pub(super) fn sweep(&mut self, out: &mut Outbox) {
-        let Some(due) = self.sweep_due.take() else {
-            return;
-        };
-        // When the driver itself was held up, its peers' messages lie unread: their silence means
-        // nothing until the next look.
-        let held_up = self.now - due > self.config.timing.sweep;
+        self.sweep_due = None;
         let mut findings: Vec<(ConnectionId, Finding)> = Vec::new();
         for (conn, _) in self.connections.iter() {
-            if let Some(finding) = self.inspect(conn, held_up) {
+            if let Some(finding) = self.inspect(conn) {
                 findings.push((conn, finding));
             }
         }
@@ -39,27 +34,25 @@ impl Run {
         }
     }
 
-    fn inspect(&self, conn: ConnectionId, held_up: bool) -> Option<Finding> {
+    fn inspect(&self, conn: ConnectionId) -> Option<Finding> {
         let connection = self.connections.get(conn)?;
         let timing = &self.config.timing;
         let now = self.now;
         let over = |since: Nanos, bound: Nanos| now - since >= bound;
-        if !held_up && over(connection.last_heard, timing.silence) {
+        if over(connection.last_heard, timing.silence) {
             return Some(Finding::Lost(LossKind::Silent));
         }
-        if !held_up
-            && connection
-                .retracting
-                .is_some_and(|asked| over(asked, timing.silence))
+        if connection
+            .retracting
+            .is_some_and(|asked| over(asked, timing.silence))
         {
             return Some(Finding::Lost(LossKind::NoAnswer));
         }
         let timeout = self.tasks[connection.task.at()].config.timeout + timing.timeout_slack;
         let late: Vec<BlockIndex> = connection
-            .running
-            .iter()
+            .certainly_running()
             .filter(|(_, began)| over(*began, timeout))
-            .map(|(block, _)| *block)
+            .map(|(block, _)| block)
             .collect();
         if !late.is_empty() {
             return Some(Finding::Late(late));
@@ -70,7 +63,7 @@ impl Run {
             return over(since, bound).then_some(Finding::Lost(LossKind::DidNotLeave));
         }
         let unspoken = !connection.in_hand.is_empty()
-            && connection.running.is_empty()
+            && connection.certainly_running().next().is_none()
             && connection.retracting.is_none()
             && over(connection.last_progress, timeout);
         unspoken.then_some(Finding::Unspoken)
@@ -79,8 +72,9 @@ impl Run {
     /// How long a worker that was told to leave may take: as long as a block may, because its
     /// teardown is the user's code as well.
     pub(super) fn leave_bound(&self, task: TaskIndex) -> Nanos {
-        if self.is_interrupted() {
-            return self.config.shutdown_grace;
+        if !self.is_running() && self.outcome != Some(super::Outcome::Finished) {
+            // The grace of the stop counts.
+            return Nanos::MAX;
         }
         self.tasks[task.at()].config.timeout + self.config.timing.leave_grace
     }

@@ -33,9 +33,20 @@ pub(super) struct Limbo {
     pub(super) conn: ConnectionId,
     pub(super) connection: Connection,
     pub(super) resumable: bool,
+    death_of: WorkerId,
     until: Nanos,
     lost_at: Nanos,
     verdict: Verdict,
+}
+
+/// What the blocks of a lost connection wait for, and how long at most.
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    period: Nanos,
+    /// The worker may come back.
+    resumable: bool,
+    /// Whose end settles it.
+    death_of: WorkerId,
 }
 
 /// What the blocks of a lost connection will have come to.
@@ -69,6 +80,9 @@ impl Run {
         };
         let (task, worker) = (connection.task, connection.worker);
         self.tasks[task.at()].connected -= 1;
+        if connection.leaving.is_some() {
+            self.tasks[task.at()].leaving -= 1;
+        }
         if let Some(reason) = kind.close_reason() {
             out.push(Action::CloseConnection { conn, reason });
         }
@@ -80,25 +94,24 @@ impl Run {
                 .any(|(_, kind)| *kind == FailureKind::TimedOut);
         self.note_loss(worker, kind, timed_out, connection.leaving.is_some());
         let wait = self.confirmation(&connection, kind, out);
-        let mut limbo = Limbo {
+        let limbo = Limbo {
             conn,
             connection,
-            resumable: wait.is_some_and(|(_, resumable)| resumable),
-            until: self.now,
+            resumable: wait.is_some_and(|wait| wait.resumable),
+            death_of: wait.map_or(worker, |wait| wait.death_of),
+            until: wait.map_or(self.now, |wait| self.now + wait.period),
             lost_at: self.now,
             verdict,
         };
         self.touch(task);
-        match wait {
-            Some((period, _)) => {
-                limbo.until = self.now + period;
-                self.alarms.set(limbo.until, Alarm::Limbo);
-                if let Some(row) = self.workers.get_mut(worker) {
-                    row.in_limbo = true;
-                }
-                self.limbo.push(limbo);
+        if wait.is_some() {
+            self.alarms.set(limbo.until, Alarm::Limbo);
+            if let Some(row) = self.workers.get_mut(worker) {
+                row.in_limbo = true;
             }
-            None => self.settle_limbo(limbo, out),
+            self.limbo.push(limbo);
+        } else {
+            self.settle_limbo(limbo, out);
         }
     }
 
@@ -179,39 +192,59 @@ impl Run {
         connection: &Connection,
         kind: LossKind,
         out: &mut Outbox,
-    ) -> Option<(Nanos, bool)> {
+    ) -> Option<Wait> {
         let timing = self.config.timing;
         let worker = connection.worker;
-        let row = self.workers.get(worker)?;
+        let launch = self.launch_of(worker)?;
+        let others = self.others_at_work(launch);
+        if kind == LossKind::Goodbye || others {
+            let bound = self.leave_bound(connection.task);
+            self.alarms.set(self.now + bound, Alarm::Leave(launch));
+        }
         if kind == LossKind::Goodbye {
-            if row.process {
-                let bound = self.leave_bound(connection.task);
-                self.alarms.set(self.now + bound, Alarm::Leave(worker));
-            }
             return None;
         }
-        let remote_break = kind == LossKind::Broken && !connection.local;
-        if remote_break {
-            let worth_waiting = self.is_running() || !connection.in_hand.is_empty();
-            return worth_waiting.then_some((timing.resume_window, true));
+        if kind == LossKind::Broken && !connection.local {
+            let wait = Wait {
+                period: timing.resume_window,
+                resumable: true,
+                death_of: launch,
+            };
+            return self.is_running().then_some(wait);
         }
-        // A launch whose other clones are at work isn't killed for one of them.
-        if !row.launched || row.clones > 0 {
+        // A launch isn't killed for a clone of its context that died while others are at work. But
+        // one that lives and holds blocks must be dead before they go on.
+        let harmless = kind == LossKind::Broken || connection.in_hand.is_empty();
+        if others && harmless && kind != LossKind::Stopped {
             return None;
         }
-        let reason = match kind {
-            LossKind::TimedOut => KillReason::TimedOut,
-            LossKind::DidNotLeave => KillReason::DidNotLeave,
-            LossKind::Stopped => KillReason::Interrupted,
-            _ => KillReason::Lost,
-        };
+        let row = self.workers.get(launch).filter(|row| row.launched)?;
         let (process, reported) = (row.process, row.exit_reported != Some(false));
-        self.kill(worker, reason, out);
-        let confirmable = process && reported;
+        self.kill(launch, kind.kill_reason(), out);
         // A process that closed its socket and whose end nobody reports is dead as far as anybody can
         // tell; one that fell silent certainly isn't.
+        let confirmable = process && reported;
         let unseen = !reported && kind != LossKind::Broken;
-        (connection.local && (confirmable || unseen)).then_some((timing.kill_confirm, false))
+        let wait = Wait {
+            period: timing.kill_confirm,
+            resumable: false,
+            death_of: launch,
+        };
+        (connection.local && (confirmable || unseen)).then_some(wait)
+    }
+
+    /// The start that a worker goes back to: itself, or the one whose context it shares. A worker
+    /// from outside stands for itself.
+    fn launch_of(&self, worker: WorkerId) -> Option<WorkerId> {
+        let row = self.workers.get(worker)?;
+        Some(row.parent.unwrap_or(worker))
+    }
+
+    /// Whether some worker of a start is connected.
+    fn others_at_work(&self, launch: WorkerId) -> bool {
+        self.workers
+            .get(launch)
+            .is_some_and(|row| row.conn.is_some() || row.clones > 0)
     }
 
     /// The blocks of a lost connection go where they belong.
@@ -220,6 +253,7 @@ impl Run {
             connection,
             verdict,
             lost_at,
+            death_of,
             ..
         } = limbo;
         let (task, worker) = (connection.task, connection.worker);
@@ -227,7 +261,7 @@ impl Run {
             row.in_limbo = false;
         }
         if limbo.resumable {
-            self.kill_remote(worker, out);
+            self.kill_remote(death_of, out);
         }
         let unblamed: Vec<BlockIndex> = connection
             .in_hand
@@ -242,6 +276,9 @@ impl Run {
         }
         self.touch(task);
         self.refresh(worker, out);
+        if death_of != worker {
+            self.refresh(death_of, out);
+        }
     }
 
     fn blame(
@@ -314,11 +351,7 @@ impl Run {
 
     /// The worker's process is over: nobody runs its blocks any more.
     pub(super) fn settle_limbo_of(&mut self, worker: WorkerId, out: &mut Outbox) {
-        while let Some(at) = self
-            .limbo
-            .iter()
-            .position(|limbo| limbo.connection.worker == worker)
-        {
+        while let Some(at) = self.limbo.iter().position(|limbo| limbo.death_of == worker) {
             let limbo = self.limbo.swap_remove(at);
             self.settle_limbo(limbo, out);
         }
@@ -333,18 +366,23 @@ impl Run {
     }
 
     /// A remote worker didn't come back: its job is of no use any more.
-    fn kill_remote(&mut self, worker: WorkerId, out: &mut Outbox) {
-        if self
-            .workers
-            .get(worker)
-            .is_some_and(|row| row.clones == 0 && row.conn.is_none())
-        {
-            self.kill(worker, KillReason::Lost, out);
+    fn kill_remote(&mut self, launch: WorkerId, out: &mut Outbox) {
+        if !self.others_at_work(launch) {
+            self.kill(launch, KillReason::Lost, out);
         }
     }
 }
 
 impl LossKind {
+    fn kill_reason(self) -> KillReason {
+        match self {
+            LossKind::TimedOut => KillReason::TimedOut,
+            LossKind::DidNotLeave => KillReason::DidNotLeave,
+            LossKind::Stopped => KillReason::Interrupted,
+            _ => KillReason::Lost,
+        }
+    }
+
     /// How the peer's connection is closed, where it isn't closed already.
     fn close_reason(self) -> Option<CloseReason> {
         match self {

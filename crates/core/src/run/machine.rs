@@ -1,5 +1,7 @@
 //! The machine: takes an event, changes the state, leaves actions in the outbox.
 
+use std::collections::VecDeque;
+
 use super::alarms::{Alarm, Alarms};
 use super::blocks::Blocks;
 use super::connections::Connections;
@@ -33,7 +35,7 @@ pub struct Run {
     pub(super) now: Nanos,
     pub(super) began: bool,
     /// Tasks that may have got work or come to an end.
-    pub(super) touched: Vec<TaskIndex>,
+    pub(super) touched: VecDeque<TaskIndex>,
     pub(super) rebalance_wanted: bool,
     /// Tasks in the order in which they get workers, those of one priority together.
     pub(super) start_order: Vec<Vec<TaskIndex>>,
@@ -45,6 +47,8 @@ pub struct Run {
     pub(super) next_starts_alarm: Nanos,
     pub(super) sweep_due: Option<Nanos>,
     pub(super) skips_pending: bool,
+    /// The last turn of skipping left some for the next.
+    pub(super) skips_unfinished: bool,
     pub(super) warned_half_budget: bool,
     pub(super) failed_blocks: u64,
     /// Failures told in the current second.
@@ -90,7 +94,7 @@ impl Run {
             outcome: None,
             now: Nanos::ZERO,
             began: false,
-            touched: Vec::new(),
+            touched: VecDeque::new(),
             rebalance_wanted: false,
             start_order,
             limbo: Vec::new(),
@@ -99,6 +103,7 @@ impl Run {
             next_starts_alarm: Nanos::MAX,
             sweep_due: None,
             skips_pending: true,
+            skips_unfinished: true,
             warned_half_budget: false,
             failed_blocks: 0,
             told_failures: (Nanos::ZERO, 0),
@@ -189,9 +194,15 @@ impl Run {
     fn ring_alarms(&mut self, out: &mut Outbox) {
         // A bound, so that alarms set anew for this very moment wait for the next event.
         for _ in 0..64 {
-            let Some(alarm) = self.alarms.ring(self.now) else {
+            let Some((due, alarm)) = self.alarms.ring(self.now) else {
                 return;
             };
+            // When the driver itself was held up, messages and exits lie unread that came in time.
+            let sweep = self.config.timing.sweep;
+            if self.now - due > sweep && alarm.is_about_others() {
+                self.alarms.set(self.now + sweep, alarm);
+                continue;
+            }
             match alarm {
                 Alarm::Sweep => self.sweep(out),
                 Alarm::Skips => self.skips_pending = true,
@@ -215,7 +226,7 @@ impl Run {
         let state = &mut self.tasks[task.at()];
         if !state.touched {
             state.touched = true;
-            self.touched.push(task);
+            self.touched.push_back(task);
         }
     }
 
@@ -238,7 +249,7 @@ impl Run {
             if self.skips_pending && self.is_running() {
                 self.drain_skips();
             }
-            while let Some(task) = self.touched.pop() {
+            while let Some(task) = self.touched.pop_front() {
                 self.tasks[task.at()].touched = false;
                 self.settle_task(task, out);
             }
@@ -265,18 +276,23 @@ impl Run {
         self.tend_idle(task, out);
         self.consider_abandonment(task, out);
         if self.wants_worker(task) {
-            self.rebalance_wanted |= self.may_start(task);
+            let lacks = !self.resources.fit(task) && !self.tasks[task.at()].waits_for_resources;
+            let forgotten = self.next_starts_alarm == Nanos::MAX;
+            self.rebalance_wanted |= lacks || forgotten || self.may_start(task);
         }
     }
 
     /// Skips what needs no worker, as much as one turn allows.
     fn drain_skips(&mut self) {
         self.skips_pending = false;
+        let unfinished = std::mem::take(&mut self.skips_unfinished);
         let (more, skipped) = self.blocks.drain_skips(self.config.timing.skip_slice);
         if more {
             self.alarms.set(self.now, Alarm::Skips);
         }
-        if skipped || more {
+        self.skips_unfinished = more;
+        // A look at blocks that turn out to need a worker changes something as well.
+        if skipped || more || unfinished {
             self.touch_all();
         }
     }

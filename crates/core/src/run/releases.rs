@@ -158,14 +158,8 @@ impl Run {
         }
         if answered {
             for held in &mut connection.in_hand {
-                if std::mem::take(&mut held.retracting)
-                    && !connection
-                        .running
-                        .iter()
-                        .any(|(block, _)| *block == held.block)
-                {
-                    // It had started, at a time that nobody knows.
-                    connection.running.push((held.block, now));
+                if std::mem::take(&mut held.retracting) {
+                    held.started_by.get_or_insert(now);
                 }
             }
         } else if !returned.is_empty() {
@@ -174,7 +168,13 @@ impl Run {
             connection.demand = 0;
         }
         self.give_back_all(task, &returned);
-        self.queue_up(conn);
+        if self
+            .connections
+            .get(conn)
+            .is_some_and(|peer| peer.idle_capacity() > 0)
+        {
+            self.queue_up(conn);
+        }
         self.touch(task);
     }
 }

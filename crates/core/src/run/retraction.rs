@@ -13,6 +13,8 @@ impl Run {
         if self.config.serial || self.tasks[at].idle.is_empty() || self.blocks.runnable(task) > 0 {
             return;
         }
+        // Somebody may need their resources more.
+        self.rebalance_wanted |= self.tasks.iter().any(|other| other.waits_for_resources);
         if self.others_may_hold_spare(task) {
             if !self.tasks[at].retract_armed {
                 self.tasks[at].retract_armed = true;

@@ -154,6 +154,7 @@ impl Run {
             return;
         }
         connection.leaving = Some(now);
+        self.tasks[connection.task.at()].leaving += 1;
         if let Some(row) = self.workers.get_mut(connection.worker) {
             row.told_to_leave_at = Some(now);
         }

@@ -37,7 +37,7 @@ impl Run {
         let ready = self.blocks.runnable(task);
         let out = self.blocks.processing(task);
         ready > 0
-            && u64::from(state.live) < ready + out
+            && u64::from(state.live - state.leaving) < ready + out
             && state.starts < state.start_budget()
             && !self.is_held_back(task)
     }
@@ -45,7 +45,12 @@ impl Run {
     /// Whether a start wouldn't have to be put off.
     pub(super) fn may_start(&self, task: TaskIndex) -> bool {
         let state = &self.tasks[task.at()];
-        self.now >= state.back_off_until && self.is_worth_starting(task) && self.resources.fit(task)
+        // After a start that came to nothing, one at a time is tried.
+        let doubtful = state.vain_starts > 0 && state.connected == 0 && state.starting > 0;
+        self.now >= state.back_off_until
+            && !doubtful
+            && self.is_worth_starting(task)
+            && self.resources.fit(task)
     }
 
     /// Local starts are paced: as many at once as there are processors, more only while the work

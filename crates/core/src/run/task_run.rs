@@ -30,6 +30,8 @@ pub(super) struct TaskRun {
     pub(super) connected: u32,
     /// Workers that may be there: starting, connected, or waited for.
     pub(super) live: u32,
+    /// Of these told to leave and still connected.
+    pub(super) leaving: u32,
     /// Of these asked for and not connected.
     pub(super) starting: u32,
     pub(super) starts: u32,
@@ -82,6 +84,7 @@ impl TaskRun {
             touched: false,
             connected: 0,
             live: 0,
+            leaving: 0,
             starting: 0,
             starts: 0,
             vain_starts: 0,

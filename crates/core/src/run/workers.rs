@@ -89,7 +89,9 @@ impl Worker {
 
     /// Whether anything of it may still be there.
     pub(super) fn may_live(&self) -> bool {
-        self.process || self.conn.is_some() || self.in_limbo
+        // Where no exit is reported, a worker lives and dies by its connection.
+        let unseen = self.connected_once && self.exit_reported == Some(false);
+        (self.process && !unseen) || self.conn.is_some() || self.in_limbo
     }
 
     /// Asked for, and not yet connected.
