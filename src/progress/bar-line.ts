@@ -1,6 +1,9 @@
+import stringWidth from 'string-width';
 import type { TaskCounts } from './observer.js';
 import { clock, perSecond } from './rate.js';
 
+/** Names are cut only when they are longer than this. */
+const shortestName = 12;
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
 /** A task's line as progress shows it. */
@@ -33,7 +36,7 @@ export function remaining({ counts, rate }: BarLine): number {
 }
 
 /**
- * One line of at most `columns` characters, in daisy's form:
+ * One line narrower than `columns`, in daisy's form:
  * `bar ▶ ♻=0:  50%|█████     | 4/8 [00:00<00:00, 7.97 block/s, ⧗=0, ▶=4, ✔=4, ✗=0, ∅=0]`.
  * What doesn't fit is left out from the right, the bar last.
  */
@@ -57,8 +60,8 @@ export function barLine(line: BarLine, columns: number): string {
 	for (const tail of tails) {
 		const fixed = head.length + tail.length + 3;
 		const space = room - fixed;
-		const name = shorten(taskId, Math.max(6, Math.min(taskId.length, Math.floor(space / 2))));
-		const width = Math.min(40, space - name.length);
+		const name = shorten(taskId, Math.max(shortestName, Math.floor(space / 2)));
+		const width = Math.min(40, space - stringWidth(name));
 		if (width >= 6) return `${name} ${head}|${bar(share, width)}|${tail}`;
 	}
 	return `${shorten(taskId, Math.max(1, room - head.length - 1))} ${head}`.slice(0, room);
@@ -69,6 +72,15 @@ function bar(share: number, width: number): string {
 	return ('█'.repeat(filled >> 3) + (eighths[filled & 7] ?? '')).padEnd(width);
 }
 
-function shorten(text: string, length: number): string {
-	return text.length <= length ? text : `${text.slice(0, Math.max(0, length - 1))}…`;
+/** A text of at most so many columns, which wide characters take two of. */
+function shorten(text: string, columns: number): string {
+	if (stringWidth(text) <= columns) return text;
+	let short = '';
+	let width = 1;
+	for (const character of text) {
+		width += stringWidth(character);
+		if (width > columns) break;
+		short += character;
+	}
+	return `${short}…`;
 }

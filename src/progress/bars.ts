@@ -1,61 +1,50 @@
-import { MultiBar } from 'cli-progress';
-import { barLine } from './bar-line.js';
+import picocolors from 'picocolors';
+import { BarArea } from './bar-area.js';
+import { barLine, progressSymbol } from './bar-line.js';
 import type { RunEvent } from './events.js';
-import { interceptWrites } from './intercept-writes.js';
 import { noticeLine } from './notice-line.js';
-import type { Counts, ProgressObserver } from './observer.js';
+import type { Counts, ProgressObserver, TaskCounts } from './observer.js';
 import { Rate } from './rate.js';
 
-/** Redraws a second. */
-const redraws = 5;
-
-/** A terminal that bars are drawn on. */
-export interface Terminal {
-	readonly isTTY?: boolean;
-	readonly columns?: number;
-	readonly rows?: number;
-	write(text: string): unknown;
+/** How bars are drawn. */
+export interface BarsOptions {
+	/** Whether the symbols have colours. Default true. */
+	readonly colour?: boolean;
+	/** Seconds on a monotonic clock; for tests. */
+	readonly now?: () => number;
 }
 
-/** One bar a task on a terminal, in display order; other output on the same terminal is kept above them. */
+/**
+ * One bar a task on a terminal, in display order, redrawn a few times a second; other output on the same terminal is kept
+ * above them. Where there are more tasks than rows, unfinished ones are shown first and the rest is counted.
+ */
 export class BarsObserver implements ProgressObserver {
-	readonly #terminal: Terminal & NodeJS.WriteStream;
+	readonly #terminal: NodeJS.WriteStream;
 	readonly #now: () => number;
+	readonly #paint: Record<string, (text: string) => string>;
 	readonly #rates = new Map<string, Rate>();
-	#multi: MultiBar | null = null;
-	#release: (() => void) | null = null;
+	#area: BarArea | null = null;
 	#states: Counts = {};
 	#started = 0;
 
-	/**
-	 * @param terminal the stream to draw on
-	 * @param now seconds; for tests
-	 */
-	constructor(terminal: NodeJS.WriteStream, now: () => number = () => performance.now() / 1000) {
+	/** @param terminal the stream to draw on */
+	constructor(
+		terminal: NodeJS.WriteStream,
+		{ colour = true, now = () => performance.now() / 1000 }: BarsOptions = {},
+	) {
 		this.#terminal = terminal;
 		this.#now = now;
+		const { green, red, yellow, cyan } = picocolors.createColors(colour);
+		this.#paint = { '✔': green, '✗': red, '∅': yellow, '▶': cyan, '…': yellow };
 	}
 
 	onStart(states: Counts): void {
 		this.#started = this.#now();
 		this.#take(states);
-		const raw = interceptWrites(this.#terminal, (text) => this.#above(text));
-		this.#release = raw.release;
-		this.#multi = new MultiBar({
-			// Writes of ours must not be taken for the user's.
-			stream: raw.stream,
-			fps: redraws,
-			hideCursor: true,
-			linewrap: false,
-			gracefulExit: false,
-			forceRedraw: true,
-			format: (_options, _params, payload: { slot: number }) => this.#line(payload.slot),
+		this.#area = new BarArea(this.#terminal, {
+			count: Object.keys(states).length,
+			line: (slot, slots) => this.#line(slot, slots),
 		});
-		const slots = Math.min(
-			Object.keys(states).length,
-			Math.max(1, (this.#terminal.rows ?? 24) - 2),
-		);
-		for (let slot = 0; slot < slots; slot++) this.#multi.create(1, 0, { slot });
 	}
 
 	onProgress(states: Counts): void {
@@ -64,25 +53,15 @@ export class BarsObserver implements ProgressObserver {
 
 	onFinish(states: Counts): void {
 		this.#take(states);
-		// The last picture stays on the screen.
-		this.#multi?.update();
-		this.#multi?.stop();
-		this.#multi = null;
-		this.#release?.();
-		this.#release = null;
+		this.#area?.close();
+		this.#area = null;
 	}
 
 	onEvent(event: RunEvent): void {
 		const line = noticeLine(event);
 		if (line === null) return;
-		if (this.#multi) this.#above(`${line}\n`);
+		if (this.#area) this.#area.print(line);
 		else this.#terminal.write(`${line}\n`);
-	}
-
-	/** Puts text above the bars at the next redraw, which is now. */
-	#above(text: string): void {
-		this.#multi?.log(text.endsWith('\n') ? text : `${text}\n`);
-		this.#multi?.update();
 	}
 
 	#take(states: Counts): void {
@@ -96,28 +75,30 @@ export class BarsObserver implements ProgressObserver {
 		}
 	}
 
-	/** The line of a slot: tasks in display order, finished ones leaving first when there are more tasks than rows. */
-	#line(slot: number): string {
+	#line(slot: number, slots: number): string {
 		const tasks = Object.entries(this.#states);
-		const slots = this.#slots;
-		const shown =
-			tasks.length <= slots
-				? tasks
-				: [
-						...tasks.filter(([, counts]) => !counts.done),
-						...tasks.filter(([, counts]) => counts.done),
-					];
-		const columns = this.#terminal.columns ?? 80;
+		const columns = this.#terminal.columns || 80;
 		if (tasks.length > slots && slot === slots - 1) {
-			return `… and ${tasks.length - slots + 1} more tasks`.slice(0, columns - 1);
+			const hidden = tasks.length - slots + 1;
+			return `… and ${hidden} more task${hidden === 1 ? '' : 's'}`.slice(0, columns - 1);
 		}
-		const [taskId, counts] = shown[slot] ?? [];
+		const [taskId, counts] = shownFirst(tasks, slots)[slot] ?? [];
 		if (taskId === undefined || counts === undefined) return '';
 		const rate = this.#rates.get(taskId)?.perSecond ?? 0;
-		return barLine({ taskId, counts, rate, elapsed: this.#now() - this.#started }, columns);
+		const elapsed = this.#now() - this.#started;
+		const line = barLine({ taskId, counts, rate, elapsed }, columns);
+		const symbol = progressSymbol(counts);
+		const paint = this.#paint[symbol] ?? String;
+		return line.replace(` ${symbol} ♻`, ` ${paint(symbol)} ♻`);
 	}
+}
 
-	get #slots(): number {
-		return Math.max(1, (this.#terminal.rows ?? 24) - 2);
-	}
+/** In display order where there is room for all, else with those that have ended last. */
+function shownFirst(tasks: [string, TaskCounts][], slots: number): [string, TaskCounts][] {
+	if (tasks.length <= slots) return tasks;
+	const over = ({ done, abandoned }: TaskCounts) => done || abandoned;
+	return [
+		...tasks.filter(([, counts]) => !over(counts)),
+		...tasks.filter(([, counts]) => over(counts)),
+	];
 }

@@ -13,28 +13,38 @@ export interface DisplaySurroundings {
 
 /**
  * The observer that a run's `progress` option asks for: `true` is bars on a terminal and lines elsewhere (also under `CI` and
- * on a dumb terminal), `false` is none but notices, an observer is itself.
+ * on a dumb terminal), without colours under `NO_COLOR`; `false` is none but notices, an observer is itself.
  */
 export function displayFor(
 	progress: boolean | ProgressObserver,
 	{ stream, env }: DisplaySurroundings = { stream: process.stderr, env: process.env },
 ): ProgressObserver {
 	if (typeof progress === 'object') return progress;
-	if (!progress) return noticesOnly(new LinesObserver(stream));
-	if (!stream.isTTY || env.CI || env.TERM === 'dumb' || drawing) return new LinesObserver(stream);
-	drawing = true;
-	const bars = new BarsObserver(stream);
+	const lines = new LinesObserver(stream);
+	if (!progress) return { onEvent: (event) => lines.onEvent(event) };
+	if (!stream.isTTY || inCi(env) || env.TERM === 'dumb') return lines;
+	return drawnByOne(new BarsObserver(stream, { colour: !env.NO_COLOR }), lines);
+}
+
+/** Bars if no other run draws them when this one starts, else lines. */
+function drawnByOne(bars: BarsObserver, lines: LinesObserver): ProgressObserver {
+	let shown: BarsObserver | LinesObserver = lines;
 	return {
-		onStart: (states) => bars.onStart(states),
-		onProgress: (states) => bars.onProgress(states),
-		onEvent: (event) => bars.onEvent(event),
-		onFinish: (states) => {
-			drawing = false;
-			bars.onFinish(states);
+		onStart(states) {
+			if (!drawing) shown = bars;
+			drawing = true;
+			shown.onStart(states);
+		},
+		onProgress: (states) => shown.onProgress(states),
+		onEvent: (event) => shown.onEvent(event),
+		onFinish(states) {
+			if (shown === bars) drawing = false;
+			shown.onFinish(states);
 		},
 	};
 }
 
-function noticesOnly(lines: LinesObserver): ProgressObserver {
-	return { onEvent: (event) => lines.onEvent(event) };
+/** `CI=false` and `CI=0` are how people say that it is none. */
+function inCi({ CI }: DisplaySurroundings['env']): boolean {
+	return CI !== undefined && !['', '0', 'false'].includes(CI.toLowerCase());
 }

@@ -10,25 +10,41 @@ const step = 0.05;
 const shortest = 2;
 /** Most seconds without any line. */
 const longest = 29;
+/** Milliseconds between two looks at the clock: a run in which nothing happens has nothing to report. */
+const look = 500;
+
+/** Calls a function again and again until told to stop. */
+export type Repeat = (milliseconds: number, call: () => void) => () => void;
+
+const repeatOnTimer: Repeat = (milliseconds, call) => {
+	const timer = setInterval(call, milliseconds).unref();
+	return () => clearInterval(timer);
+};
 
 /** Progress where there is no terminal: a plain line every so often, without escape codes. */
 export class LinesObserver implements ProgressObserver {
 	readonly #stream: { write(text: string): unknown };
 	readonly #now: () => number;
+	readonly #repeat: Repeat;
 	readonly #last = new Map<string, { time: number; share: number; done: boolean; rate: Rate }>();
 	#started = 0;
 	#lastLine = 0;
+	#states: Counts = {};
+	#stop = () => {};
 
 	/**
 	 * @param stream where lines go
 	 * @param now seconds; for tests
+	 * @param repeat for tests
 	 */
 	constructor(
 		stream: { write(text: string): unknown },
 		now: () => number = () => performance.now() / 1000,
+		repeat: Repeat = repeatOnTimer,
 	) {
 		this.#stream = stream;
 		this.#now = now;
+		this.#repeat = repeat;
 	}
 
 	onStart(states: Counts): void {
@@ -37,6 +53,8 @@ export class LinesObserver implements ProgressObserver {
 		for (const taskId of Object.keys(states)) {
 			this.#last.set(taskId, { time: this.#started, share: 0, done: false, rate: new Rate() });
 		}
+		this.#states = states;
+		this.#stop = this.#repeat(look, () => this.#show(this.#states, false));
 	}
 
 	onProgress(states: Counts): void {
@@ -44,6 +62,7 @@ export class LinesObserver implements ProgressObserver {
 	}
 
 	onFinish(states: Counts): void {
+		this.#stop();
 		this.#show(states, true);
 	}
 
@@ -53,6 +72,7 @@ export class LinesObserver implements ProgressObserver {
 	}
 
 	#show(states: Counts, last: boolean): void {
+		this.#states = states;
 		const now = this.#now();
 		let quiet = now - this.#lastLine >= longest;
 		for (const [taskId, counts] of Object.entries(states)) {
