@@ -750,6 +750,45 @@ export declare function schedulerReleaseBatch(): number
 /** Slots: 0 handle, 1 task, 2 block index. A check function said that the block is done: it counts as skipped. */
 export declare function schedulerSkip(): number
 
+/** Slots: 0 handle, 1 task, 2 block. The block begins to run; it is measured if its task asks for that. */
+export declare function serialBegin(): number
+
+/**
+ * Slots: 0 handle, 1 task, 2 block, 3 answer. What the check function said of a block that was taken: 0 not
+ * done, 1 done (it is recorded and counts as skipped), 2 the function failed.
+ */
+export declare function serialChecked(): number
+
+/** Writes the stores to the disk, closes them and tells how the run went; `outcome` is taken as given. */
+export declare function serialEnd(handle: number, outcome: NativeRunResult['outcome']): Promise<{ ok: NativeRunResult } | { error: NativeError }>
+
+/** The block failed, for good: a serial run has no retries. */
+export declare function serialFail(handle: number, task: number, block: number, error: NativeErrorReport): { ok: null } | { error: NativeError }
+
+/** Slots: 0 handle, 1 task, 2 block. A block that was taken goes back as if it had never been. */
+export declare function serialGiveBack(): number
+
+/** The innermost measurement ends; the first to end counts. */
+export declare function serialProfileEnd(handle: number): { ok: null } | { error: NativeError }
+
+/** A narrower measurement of the block that runs begins. */
+export declare function serialProfileStart(handle: number): { ok: null } | { error: NativeError }
+
+/**
+ * Slots: 0 handle, 1 task, 2 block. The block is done and recorded. 1 when slots 3 to 7 hold its wall seconds,
+ * processor seconds, peak memory, bytes read and written; 0 when it wasn't measured.
+ */
+export declare function serialRelease(): number
+
+/** Opens the stores of a run without workers. */
+export declare function serialStart(config: NativeRunConfig): Promise<{ ok: number } | { error: NativeError }>
+
+/** The counters of all tasks. */
+export declare function serialStates(handle: number): { ok: NativeTaskState[] } | { error: NativeError }
+
+/** Slots: 0 handle, 1 task. The next block's index, after skipping what is done or masked; -1 when none is ready. */
+export declare function serialTake(): number
+
 /**
  * The numbers shared with the hot calls: 16 slots for arguments and results, then 8192 for the
  * entries of a batch. The same memory each time it is asked for on one thread.

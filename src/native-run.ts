@@ -11,6 +11,7 @@ import {
 } from './native.js';
 
 export type { NativeRun } from './native.js';
+export * from './native-serial.js';
 
 /**
  * Opens the stores, listens, and begins the run on a thread of its own. `onEvent` is called here, perhaps before

@@ -3,7 +3,7 @@
 use bellis_core::{Coordinate, Roi, TaskIndex, TaskSpec, MAX_DIMS};
 use napi_derive::napi;
 
-use crate::error::NativeError;
+use crate::error::{Failure, NativeError};
 
 /// The largest number that is exact in JavaScript, and so are its neighbours: 2^53 - 1.
 pub(crate) const MAX_SAFE_INTEGER: f64 = ((1u64 << 53) - 1) as f64;
@@ -47,7 +47,7 @@ pub struct NativeTaskSpec {
 
 impl NativeTaskSpec {
     /// The form that core works with. Errors name the option.
-    pub(crate) fn to_core(&self) -> Result<TaskSpec, NativeError> {
+    pub(crate) fn to_core(&self) -> Result<TaskSpec, Failure> {
         Ok(TaskSpec {
             id: self.task_id.clone(),
             total_roi: roi("totalRoi", &self.total_offset, &self.total_shape)?,
@@ -62,7 +62,7 @@ impl NativeTaskSpec {
 }
 
 /// Edges between positions of tasks, as `[upstream, downstream]`.
-pub(crate) fn edges(pairs: &[Vec<u32>]) -> Result<Vec<(TaskIndex, TaskIndex)>, NativeError> {
+pub(crate) fn edges(pairs: &[Vec<u32>]) -> Result<Vec<(TaskIndex, TaskIndex)>, Failure> {
     let edge = |pair: &Vec<u32>| match pair[..] {
         [upstream, downstream] => Ok((TaskIndex(upstream), TaskIndex(downstream))),
         _ => Err(NativeError::internal("an edge is a pair of task positions")),
@@ -70,7 +70,7 @@ pub(crate) fn edges(pairs: &[Vec<u32>]) -> Result<Vec<(TaskIndex, TaskIndex)>, N
     pairs.iter().map(edge).collect()
 }
 
-fn roi(path: &str, offset: &[f64], shape: &[f64]) -> Result<Roi, NativeError> {
+fn roi(path: &str, offset: &[f64], shape: &[f64]) -> Result<Roi, Failure> {
     let coordinate = |path: String, entries: &[f64]| {
         Coordinate::new(&integers(&path, entries)?).ok_or_else(|| {
             let message = format!(
@@ -87,7 +87,7 @@ fn roi(path: &str, offset: &[f64], shape: &[f64]) -> Result<Roi, NativeError> {
 }
 
 /// JavaScript's numbers as integers. Those that aren't safe integers are refused.
-pub(crate) fn integers(path: &str, entries: &[f64]) -> Result<Vec<i64>, NativeError> {
+pub(crate) fn integers(path: &str, entries: &[f64]) -> Result<Vec<i64>, Failure> {
     let integer = |(axis, &entry): (usize, &f64)| {
         if entry.fract() == 0.0 && entry.abs() <= MAX_SAFE_INTEGER {
             return Ok(entry as i64);

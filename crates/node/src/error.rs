@@ -33,48 +33,51 @@ pub struct NativeError {
     pub details: Option<HashMap<String, Detail>>,
 }
 
+/// A [`NativeError`] on its way; boxed, so that what succeeds doesn't carry room for it.
+pub(crate) type Failure = Box<NativeError>;
+
 impl NativeError {
     /// An error with a code and a message only.
-    pub(crate) fn new(code: &str, message: impl Into<String>) -> Self {
-        Self {
+    pub(crate) fn new(code: &str, message: impl Into<String>) -> Failure {
+        Box::new(Self {
             code: code.to_owned(),
             message: message.into(),
             path: None,
             value: None,
             details: None,
-        }
+        })
     }
 
     /// A refused value: `path` names the option.
-    pub(crate) fn validation(path: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(crate) fn validation(path: impl Into<String>, message: impl Into<String>) -> Failure {
         Self::new("ERR_BELLIS_VALIDATION", message).at(path)
     }
 
     /// A defect on our side, or a call that `src/native.ts` never makes.
-    pub(crate) fn internal(message: impl Into<String>) -> Self {
+    pub(crate) fn internal(message: impl Into<String>) -> Failure {
         Self::new("ERR_BELLIS_NATIVE", message)
     }
 
     /// Names the option or file.
-    pub(crate) fn at(mut self, path: impl Into<String>) -> Self {
+    pub(crate) fn at(mut self: Failure, path: impl Into<String>) -> Failure {
         self.path = Some(path.into());
         self
     }
 
     /// Puts `prefix` and a dot before the option.
-    pub(crate) fn under(mut self, prefix: &str) -> Self {
+    pub(crate) fn under(mut self: Failure, prefix: &str) -> Failure {
         self.path = self.path.map(|path| format!("{prefix}.{path}"));
         self
     }
 
     /// Shows the value that was refused.
-    pub(crate) fn value(mut self, value: impl Into<String>) -> Self {
+    pub(crate) fn value(mut self: Failure, value: impl Into<String>) -> Failure {
         self.value = Some(value.into());
         self
     }
 
     /// Adds a typed field.
-    fn with(mut self, name: &str, detail: Detail) -> Self {
+    fn with(mut self: Failure, name: &str, detail: Detail) -> Failure {
         self.details
             .get_or_insert_default()
             .insert(name.to_owned(), detail);
@@ -82,9 +85,9 @@ impl NativeError {
     }
 }
 
-impl From<CoreError> for NativeError {
+impl From<CoreError> for Failure {
     fn from(error: CoreError) -> Self {
-        let described = Self::new(error.code(), error.to_string());
+        let described = NativeError::new(error.code(), error.to_string());
         match error {
             CoreError::Validation { path, value, .. } => described.at(path).value(value),
             CoreError::UnknownTask { .. } => described.at("task"),
@@ -110,10 +113,10 @@ impl From<CoreError> for NativeError {
     }
 }
 
-impl From<TrackingError> for NativeError {
+impl From<TrackingError> for Failure {
     fn from(error: TrackingError) -> Self {
         let path = error.path().display().to_string();
-        let described = Self::new(error.code(), error.to_string()).at(path);
+        let described = NativeError::new(error.code(), error.to_string()).at(path);
         match error {
             TrackingError::LayoutMismatch(mismatch) => {
                 let fields = mismatch
@@ -143,18 +146,18 @@ impl From<TrackingError> for NativeError {
 /// Runs `call` and wraps what it gives: `{ ok }` or `{ error }`. A panic is an error too.
 pub(crate) fn envelope<'env, T: ToNapiValue>(
     env: &'env Env,
-    call: impl FnOnce() -> Result<T, NativeError>,
+    call: impl FnOnce() -> Result<T, Failure>,
 ) -> napi::Result<Object<'env>> {
     let mut object = Object::new(env)?;
     match guarded(call) {
         Ok(value) => object.set_named_property("ok", value)?,
-        Err(error) => object.set_named_property("error", error)?,
+        Err(error) => object.set_named_property("error", *error)?,
     }
     Ok(object)
 }
 
 /// Runs `call`; a panic becomes an `ERR_BELLIS_NATIVE` error.
-pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T, NativeError>) -> Result<T, NativeError> {
+pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(result) => result,
         Err(panic) => Err(from_panic(panic.as_ref())),
@@ -162,7 +165,7 @@ pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T, NativeError>) -> Resul
 }
 
 /// The error for a caught panic.
-pub(crate) fn from_panic(panic: &(dyn Any + Send)) -> NativeError {
+pub(crate) fn from_panic(panic: &(dyn Any + Send)) -> Failure {
     let text = panic
         .downcast_ref::<&str>()
         .copied()
@@ -182,11 +185,11 @@ thread_local! {
 
 /// Runs a hot call, which returns one number. On failure it returns [`FAILED`] and keeps the error.
 #[inline]
-pub(crate) fn sentinel(call: impl FnOnce() -> Result<f64, NativeError>) -> f64 {
+pub(crate) fn sentinel(call: impl FnOnce() -> Result<f64, Failure>) -> f64 {
     match guarded(call) {
         Ok(value) => value,
         Err(error) => {
-            LAST_ERROR.with(|last| last.replace(Some(error)));
+            LAST_ERROR.with(|last| last.replace(Some(*error)));
             FAILED
         }
     }

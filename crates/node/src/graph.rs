@@ -2,39 +2,32 @@
 
 use std::cell::RefCell;
 
-use bellis_core::{BlockGrid, BlockIndex, TaskGraph, TaskIndex};
+use bellis_core::{BlockGrid, BlockIndex, TaskGraph, TaskIndex, TaskSpec};
 use napi::bindgen_prelude::{BigInt, Float64Array, Object};
 use napi::Env;
 use napi_derive::napi;
 
-use crate::dto::{edges, NativeTaskSpec, MAX_SAFE_INTEGER};
-use crate::error::{envelope, NativeError};
+use crate::dto::{self, NativeTaskSpec, MAX_SAFE_INTEGER};
+use crate::error::{envelope, Failure, NativeError};
 use crate::handles::Handles;
 
 thread_local! {
     static GRAPHS: RefCell<Handles<TaskGraph>> = const { RefCell::new(Handles::new("graph")) };
 }
 
-fn with<T>(
-    handle: u32,
-    body: impl FnOnce(&TaskGraph) -> Result<T, NativeError>,
-) -> Result<T, NativeError> {
+fn with<T>(handle: u32, body: impl FnOnce(&TaskGraph) -> Result<T, Failure>) -> Result<T, Failure> {
     GRAPHS.with_borrow_mut(|graphs| body(graphs.get(handle)?))
 }
 
-/// The graph of tasks and edges as they cross.
-pub(crate) fn task_graph<'a>(
+/// Tasks as core knows them; an error names the task by its position.
+pub(crate) fn core_specs<'a>(
     specs: impl IntoIterator<Item = &'a NativeTaskSpec>,
-    pairs: &[Vec<u32>],
-) -> Result<TaskGraph, NativeError> {
+) -> Result<Vec<TaskSpec>, Failure> {
     let core = specs.into_iter().enumerate().map(|(index, spec)| {
         spec.to_core()
             .map_err(|error| error.under(&format!("tasks[{index}]")))
     });
-    Ok(TaskGraph::new(
-        core.collect::<Result<_, _>>()?,
-        &edges(pairs)?,
-    )?)
+    core.collect()
 }
 
 /// Makes a graph of tasks and `edges` (pairs of upstream and downstream positions).
@@ -45,7 +38,7 @@ pub fn graph_new<'env>(
     #[napi(ts_arg_type = "[number, number][]")] edges: Vec<Vec<u32>>,
 ) -> napi::Result<Object<'env>> {
     envelope(env, || {
-        let graph = task_graph(&specs, &edges)?;
+        let graph = TaskGraph::new(core_specs(&specs)?, &dto::edges(&edges)?)?;
         GRAPHS.with_borrow_mut(|graphs| graphs.insert(graph))
     })
 }
@@ -172,7 +165,7 @@ pub fn graph_display_order(env: &Env, handle: u32) -> napi::Result<Object<'_>> {
 }
 
 /// The block with an index from JavaScript, if the grid has it.
-fn known(grid: &BlockGrid, block: f64) -> Result<BlockIndex, NativeError> {
+fn known(grid: &BlockGrid, block: f64) -> Result<BlockIndex, Failure> {
     let index = BlockIndex(block as u64);
     if block >= 0.0 && block.fract() == 0.0 && grid.contains(index) {
         return Ok(index);
@@ -184,7 +177,7 @@ fn known(grid: &BlockGrid, block: f64) -> Result<BlockIndex, NativeError> {
     Err(NativeError::validation("block", message).value(block.to_string()))
 }
 
-fn pairs(blocks: Vec<(TaskIndex, BlockIndex)>) -> Result<Float64Array, NativeError> {
+fn pairs(blocks: Vec<(TaskIndex, BlockIndex)>) -> Result<Float64Array, Failure> {
     let mut numbers = Vec::with_capacity(2 * blocks.len());
     for (task, block) in blocks {
         if block.0 as f64 > MAX_SAFE_INTEGER {

@@ -1,7 +1,7 @@
 //! Objects that JavaScript holds by a handle number. They live on the thread that made them: a handle
 //! means nothing on another one.
 
-use crate::error::NativeError;
+use crate::error::{Failure, NativeError};
 
 /// The objects of one kind on one thread, by handle.
 pub(crate) struct Handles<T> {
@@ -21,7 +21,7 @@ impl<T> Handles<T> {
     }
 
     /// Keeps `object` until it is removed.
-    pub(crate) fn insert(&mut self, object: T) -> Result<u32, NativeError> {
+    pub(crate) fn insert(&mut self, object: T) -> Result<u32, Failure> {
         if let Some(handle) = self.free.pop() {
             self.slots[handle as usize] = Some(object);
             return Ok(handle);
@@ -34,7 +34,7 @@ impl<T> Handles<T> {
 
     /// The object behind `handle`, or an error when it was removed or never was.
     #[inline]
-    pub(crate) fn get(&mut self, handle: u32) -> Result<&mut T, NativeError> {
+    pub(crate) fn get(&mut self, handle: u32) -> Result<&mut T, Failure> {
         match self.slots.get_mut(handle as usize) {
             Some(Some(object)) => Ok(object),
             _ => Err(NativeError::internal(format!(

@@ -4,12 +4,12 @@ use napi::bindgen_prelude::{AsyncTask, Object};
 use napi::{Env, Task};
 use napi_derive::napi;
 
-use crate::error::{envelope, from_panic, guarded, sentinel, NativeError};
+use crate::error::{envelope, from_panic, guarded, sentinel, Failure, NativeError};
 
 /// The variable without which [`debug_panic`] refuses to do anything.
 const SWITCH: &str = "BELLIS_DEBUG_PANICS";
 
-fn allowed() -> Result<(), NativeError> {
+fn allowed() -> Result<(), Failure> {
     match std::env::var_os(SWITCH) {
         Some(_) => Ok(()),
         None => Err(NativeError::internal(format!(
@@ -18,7 +18,7 @@ fn allowed() -> Result<(), NativeError> {
     }
 }
 
-fn explode(place: &str) -> Result<f64, NativeError> {
+fn explode(place: &str) -> Result<f64, Failure> {
     allowed()?;
     panic!("on purpose, in {place}")
 }
@@ -44,7 +44,7 @@ pub fn debug_panic(env: &Env, place: String) -> napi::Result<Object<'_>> {
 pub struct PanickingJob;
 
 impl Task for PanickingJob {
-    type Output = Result<f64, NativeError>;
+    type Output = Result<f64, Failure>;
     type JsValue = f64;
 
     fn compute(&mut self) -> napi::Result<Self::Output> {

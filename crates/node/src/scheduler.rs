@@ -3,14 +3,14 @@
 
 use std::cell::RefCell;
 
-use bellis_core::{BlockIndex, FailOutcome, Scheduler, SkipMask, TaskIndex, TaskInputs};
+use bellis_core::{BlockIndex, FailOutcome, Scheduler, SkipMask, TaskGraph, TaskIndex, TaskInputs};
 use napi::bindgen_prelude::{Object, Uint8Array};
 use napi::Env;
 use napi_derive::napi;
 
-use crate::dto::NativeTaskSpec;
-use crate::error::{envelope, sentinel, NativeError};
-use crate::graph::task_graph;
+use crate::dto::{self, NativeTaskSpec};
+use crate::error::{envelope, sentinel, Failure};
+use crate::graph::core_specs;
 use crate::handles::Handles;
 use crate::shared_buffer::{SharedBuffer, ARGUMENTS, BATCH};
 
@@ -26,9 +26,7 @@ thread_local! {
 
 /// Runs `body` with the scheduler and the task that slots 0 and 1 name.
 #[inline]
-fn hot(
-    body: impl FnOnce(&mut Driven, TaskIndex, &SharedBuffer) -> Result<f64, NativeError>,
-) -> f64 {
+fn hot(body: impl FnOnce(&mut Driven, TaskIndex, &SharedBuffer) -> Result<f64, Failure>) -> f64 {
     sentinel(|| {
         SharedBuffer::with(|shared| {
             SCHEDULERS.with_borrow_mut(|schedulers| {
@@ -49,7 +47,7 @@ pub fn scheduler_new(
     #[napi(ts_arg_type = "(Uint8Array | null)[]")] masks: Vec<Option<Uint8Array>>,
 ) -> napi::Result<Object<'_>> {
     envelope(env, || {
-        let graph = task_graph(&specs, &edges)?;
+        let graph = TaskGraph::new(core_specs(&specs)?, &dto::edges(&edges)?)?;
         let inputs = masks.into_iter().map(|mask| TaskInputs {
             done: None,
             skip_mask: mask.map(|cells| SkipMask::new(cells.to_vec())),

@@ -13,7 +13,7 @@ use napi_derive::napi;
 
 use crate::background::{background, Background};
 use crate::dto::{NativeRoi, NativeTaskSpec};
-use crate::error::NativeError;
+use crate::error::Failure;
 
 /// Counts of a store.
 #[napi(object, use_nullable = true)]
@@ -102,8 +102,8 @@ pub struct NativeStoredBlock {
 fn look<T>(
     path: &str,
     spec: Option<&NativeTaskSpec>,
-    look: impl FnOnce(&StoreReader) -> Result<T, NativeError>,
-) -> Result<Option<T>, NativeError> {
+    look: impl FnOnce(&StoreReader) -> Result<T, Failure>,
+) -> Result<Option<T>, Failure> {
     let layout = spec.map(|spec| layout_of(&spec.to_core()?)).transpose()?;
     let files = SystemFiles;
     match StoreReader::open(&files, Path::new(path), layout.as_ref())? {
@@ -223,7 +223,7 @@ pub fn runs_append(directory: String, line: String) -> AsyncTask<Background<()>>
 }
 
 /// The layout of a task, as stores know it. Refuses grids too big for a file.
-pub(crate) fn layout_of(spec: &TaskSpec) -> Result<Layout, NativeError> {
+pub(crate) fn layout_of(spec: &TaskSpec) -> Result<Layout, Failure> {
     let (total, read, write) = (&spec.total_roi, &spec.read_roi, &spec.write_roi);
     Ok(Layout::new(
         stored_roi(total),

@@ -6,7 +6,7 @@ use napi::bindgen_prelude::Uint8Array;
 use napi_derive::napi;
 
 use crate::dto::NativeTaskSpec;
-use crate::error::NativeError;
+use crate::error::{Failure, NativeError};
 use crate::run::report::NativeErrorReport;
 
 /// How to make a client.
@@ -121,9 +121,9 @@ impl From<NativeErrorReport> for ErrorReport {
     }
 }
 
-impl From<NotInHand> for NativeError {
+impl From<NotInHand> for Failure {
     fn from(error: NotInHand) -> Self {
-        Self::validation(
+        NativeError::validation(
             "block",
             format!("{error}: it was finished already, or never acquired"),
         )

@@ -4,7 +4,7 @@ use bellis_net::{Client, Take};
 use napi_derive::napi;
 
 use super::{milliseconds, with};
-use crate::error::{sentinel, NativeError};
+use crate::error::{sentinel, Failure};
 use crate::shared_buffer::SharedBuffer;
 
 /// No block is in hand now.
@@ -14,7 +14,7 @@ const NO_MORE: f64 = -3.0;
 /// There are no more: the driver is gone.
 const LOST: f64 = -4.0;
 
-fn hot(body: impl FnOnce(&Client, &SharedBuffer) -> Result<f64, NativeError>) -> f64 {
+fn hot(body: impl FnOnce(&Client, &SharedBuffer) -> Result<f64, Failure>) -> f64 {
     sentinel(|| SharedBuffer::with(|shared| with(shared.get_u32(0), |client| body(client, shared))))
 }
 

@@ -16,7 +16,7 @@ use napi::{Env, Task};
 use napi_derive::napi;
 
 use self::convert::{welcome, NativeClientEnd, NativeClientOptions, NativeClientStatus};
-use crate::error::{envelope, NativeError};
+use crate::error::{envelope, Failure, NativeError};
 use crate::handles::Handles;
 use crate::run::report::NativeErrorReport;
 
@@ -36,8 +36,8 @@ thread_local! {
 #[inline]
 fn with<T>(
     handle: u32,
-    body: impl FnOnce(&Arc<Client>) -> Result<T, NativeError>,
-) -> Result<T, NativeError> {
+    body: impl FnOnce(&Arc<Client>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     CLIENTS.with_borrow_mut(|clients| match &clients.get(handle)?.client {
         Some(client) => body(client),
         None => Err(NativeError::internal(
@@ -94,7 +94,7 @@ pub fn client_new<'env>(
     })
 }
 
-fn read_secret(path: &Path) -> Result<bellis_net::Secret, NativeError> {
+fn read_secret(path: &Path) -> Result<bellis_net::Secret, Failure> {
     read_secret_file(path).map_err(|error| {
         let message = format!(
             "the secret of the run can't be read from {}: {error}. Is the run over, or on another machine?",

@@ -5,16 +5,16 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use bellis_core::run::{Nanos, OnBlockError, RunConfig, TaskConfig};
-use bellis_core::{DoneMap, Order, Scheduler, SkipMask, TaskGraph, TaskInputs};
+use bellis_core::{DoneMap, Order, SkipMask, TaskGraph, TaskInputs};
 use bellis_net::message::{Bytes, Fit, TaskGeometry, TaskSetup};
 use bellis_tracking::{
     Layout, Notice, OnLayoutMismatch, OpenOptions, StoreKeeper, StoredRoi, TrackingStore,
 };
 
 use super::config::{NativeRunConfig, NativeRunTask};
-use crate::dto::{integers, NativeTaskSpec};
-use crate::error::NativeError;
-use crate::graph::task_graph;
+use crate::dto::{self, integers, NativeTaskSpec};
+use crate::error::Failure;
+use crate::graph::core_specs;
 
 /// The stores of a run, and what the scheduler is told about each task.
 pub(super) struct Stores {
@@ -24,15 +24,20 @@ pub(super) struct Stores {
     pub(super) notices: Vec<(u32, Notice)>,
 }
 
-/// The tasks and their edges; refuses pipelines with uncovered blocks.
-pub(super) fn graph(config: &NativeRunConfig) -> Result<TaskGraph, NativeError> {
-    let graph = task_graph(config.tasks.iter().map(|task| &task.spec), &config.edges)?;
+/// The tasks and their edges; refuses pipelines with uncovered blocks. `with_retries`: else each block has one
+/// attempt.
+pub(super) fn graph(config: &NativeRunConfig, with_retries: bool) -> Result<TaskGraph, Failure> {
+    let mut specs = core_specs(config.tasks.iter().map(|task| &task.spec))?;
+    if !with_retries {
+        specs.iter_mut().for_each(|spec| spec.max_retries = 0);
+    }
+    let graph = TaskGraph::new(specs, &dto::edges(&config.edges)?)?;
     graph.check_covered()?;
     Ok(graph)
 }
 
 /// Opens all stores. When one can't be opened, those before it are given back.
-pub(super) fn open_stores(config: &NativeRunConfig) -> Result<Stores, NativeError> {
+pub(super) fn open_stores(config: &NativeRunConfig) -> Result<Stores, Failure> {
     let mut stores = Stores {
         inputs: Vec::new(),
         keepers: Vec::new(),
@@ -62,7 +67,7 @@ pub(super) fn open_stores(config: &NativeRunConfig) -> Result<Stores, NativeErro
     Ok(stores)
 }
 
-fn open_store(path: &Path, task: &NativeRunTask) -> Result<TrackingStore, NativeError> {
+fn open_store(path: &Path, task: &NativeRunTask) -> Result<TrackingStore, Failure> {
     let layout = Layout::of_task(&task.spec.to_core()?)?;
     let grown_from = match &task.grown_from {
         None => None,
@@ -81,14 +86,6 @@ fn open_store(path: &Path, task: &NativeRunTask) -> Result<TrackingStore, Native
         ..OpenOptions::default()
     };
     Ok(TrackingStore::open(path, &layout, options)?)
-}
-
-/// A scheduler for a run.
-pub(super) fn eager_scheduler(
-    graph: TaskGraph,
-    inputs: Vec<TaskInputs>,
-) -> Result<Scheduler, NativeError> {
-    Ok(Scheduler::eager(graph, inputs)?)
 }
 
 /// The settings of a run that begins at `now`, in UNIX seconds.
@@ -151,7 +148,7 @@ fn nanos(ms: f64) -> Nanos {
 }
 
 /// What workers are told.
-pub(super) fn task_setups(config: &NativeRunConfig) -> Result<Vec<TaskSetup>, NativeError> {
+pub(super) fn task_setups(config: &NativeRunConfig) -> Result<Vec<TaskSetup>, Failure> {
     let setup = |task: &NativeRunTask| {
         Ok(TaskSetup {
             geometry: geometry(&task.spec)?,
@@ -172,7 +169,7 @@ pub(super) fn task_setups(config: &NativeRunConfig) -> Result<Vec<TaskSetup>, Na
     config.tasks.iter().map(setup).collect()
 }
 
-fn geometry(spec: &NativeTaskSpec) -> Result<TaskGeometry, NativeError> {
+fn geometry(spec: &NativeTaskSpec) -> Result<TaskGeometry, Failure> {
     Ok(TaskGeometry {
         task_id: spec.task_id.clone(),
         total_offset: integers("totalRoi.offset", &spec.total_offset)?,

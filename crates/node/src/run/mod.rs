@@ -9,6 +9,7 @@ mod host;
 mod notice;
 pub(crate) mod report;
 mod secret_folder;
+mod serial;
 mod start;
 
 use std::time::{SystemTime, UNIX_EPOCH};

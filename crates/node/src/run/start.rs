@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bellis_core::run::{Run, RunSnapshot};
+use bellis_core::Scheduler;
 use bellis_net::{
     bind, own_machine, BindError, Command, Commands, Secret, ServeError, Server, ServerOptions,
 };
-use napi::bindgen_prelude::{AsyncTask, Either, Function};
+use napi::bindgen_prelude::{AsyncTask, Function};
 use napi::{Env, Task};
 use napi_derive::napi;
 
@@ -19,8 +20,8 @@ use super::event::NativeRunEvent;
 use super::host::{run_error, Events, RunHost, StoresKeeper};
 use super::secret_folder::SecretFolder;
 use super::{build, notice, unix_seconds};
-use crate::background::Envelope;
-use crate::error::{guarded, NativeError};
+use crate::background::{to_envelope, Envelope};
+use crate::error::{guarded, Failure, NativeError};
 use crate::handles::Handles;
 
 /// A run that began.
@@ -125,7 +126,7 @@ pub struct Started {
 }
 
 impl Task for Start {
-    type Output = Result<Started, NativeError>;
+    type Output = Result<Started, Failure>;
     type JsValue = Envelope<NativeRun>;
 
     fn compute(&mut self) -> napi::Result<Self::Output> {
@@ -141,15 +142,12 @@ impl Task for Start {
             run.handle = with_runs(|runs| runs.insert(live))?;
             Ok(run)
         });
-        Ok(Envelope::from([match started {
-            Ok(run) => ("ok", Either::A(run)),
-            Err(error) => ("error", Either::B(error)),
-        }]))
+        Ok(to_envelope(started))
     }
 }
 
-fn start(config: &NativeRunConfig, events: Events) -> Result<Started, NativeError> {
-    let graph = build::graph(config)?;
+fn start(config: &NativeRunConfig, events: Events) -> Result<Started, Failure> {
+    let graph = build::graph(config, true)?;
     let setups = build::task_setups(config)?;
     let bound = bind(config.host.as_deref())?;
     let secret = Secret::random().map_err(|error| {
@@ -158,7 +156,7 @@ fn start(config: &NativeRunConfig, events: Events) -> Result<Started, NativeErro
     let stores = build::open_stores(config)?;
     let zero = unix_seconds();
     let run = Run::new(
-        build::eager_scheduler(graph, stores.inputs)?,
+        Scheduler::eager(graph, stores.inputs)?,
         build::run_config(config, zero),
     )
     .map_err(|error| {
@@ -221,17 +219,17 @@ fn secret_parent(config: &NativeRunConfig) -> PathBuf {
     }
 }
 
-impl From<BindError> for NativeError {
+impl From<BindError> for Failure {
     fn from(error: BindError) -> Self {
-        Self::new("ERR_BELLIS_CONNECTION", error.to_string()).at("host")
+        NativeError::new("ERR_BELLIS_CONNECTION", error.to_string()).at("host")
     }
 }
 
-impl From<ServeError> for NativeError {
+impl From<ServeError> for Failure {
     fn from(error: ServeError) -> Self {
         match error {
-            ServeError::SetupTooLong { .. } => Self::validation("config", error.to_string()),
-            ServeError::System(_) => Self::new("ERR_BELLIS_CONNECTION", error.to_string()),
+            ServeError::SetupTooLong { .. } => NativeError::validation("config", error.to_string()),
+            ServeError::System(_) => NativeError::new("ERR_BELLIS_CONNECTION", error.to_string()),
         }
     }
 }
