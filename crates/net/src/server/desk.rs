@@ -55,6 +55,8 @@ pub(super) struct Desk {
     pub(super) armed: Nanos,
     dirty: Vec<ConnectionId>,
     changed: bool,
+    /// Every peer counts as one on another machine.
+    pub(super) all_remote: bool,
     pub(super) signals: Rc<Signals>,
     // Reused from message to message.
     blocks: Vec<BlockIndex>,
@@ -85,6 +87,7 @@ impl Desk {
             armed: Nanos::MAX,
             dirty: Vec::new(),
             changed: false,
+            all_remote: false,
             signals: Rc::default(),
             blocks: Vec::new(),
             indices: Vec::new(),
@@ -313,7 +316,8 @@ impl Desk {
                 let unknown = TaskIndex(u32::MAX);
                 let task = self.names.get(&hello.task).copied().unwrap_or(unknown);
                 let conn = self.ids.allocate();
-                let peer = Peer::new(conn, Rc::clone(stream), sealer, token);
+                let mut peer = Peer::new(conn, Rc::clone(stream), sealer, token);
+                peer.remote |= self.all_remote;
                 let local = !peer.remote;
                 if !local {
                     self.sessions.began(token, conn);

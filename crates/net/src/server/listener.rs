@@ -7,18 +7,15 @@ use std::time::{Duration, Instant};
 
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
-use tokio::task::spawn_local;
 use tokio::time::{sleep, timeout};
 
 use super::connection;
 use super::desk::SharedDesk;
 use super::handshake::{meet, refuse};
 use super::host::{Notice, StrangerReason};
+use super::tasks::Tasks;
 use crate::secret::Secret;
 use crate::socket;
-
-/// How long a peer may take from the first byte to its introduction.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Handshakes at once. While there are as many, others wait in the system's queue.
 const HANDSHAKES: usize = 512;
@@ -26,10 +23,19 @@ const HANDSHAKES: usize = 512;
 /// Notices about strangers come this far apart.
 const NOTICE_EVERY: Duration = Duration::from_secs(10);
 
+/// Who may come in.
+pub(super) struct Rules {
+    pub(super) secret: Secret,
+    /// Connections at once.
+    pub(super) most: usize,
+    /// From the first byte to the introduction.
+    pub(super) patience: Duration,
+}
+
 /// Accepts for ever.
-pub(super) async fn listen(listener: TcpListener, secret: Secret, most: usize, desk: SharedDesk) {
+pub(super) async fn listen(listener: TcpListener, rules: Rules, desk: SharedDesk, tasks: Tasks) {
     let door = Rc::new(Door {
-        secret,
+        rules,
         desk,
         inside: Cell::new(0),
         handshakes: Semaphore::new(HANDSHAKES),
@@ -39,7 +45,7 @@ pub(super) async fn listen(listener: TcpListener, secret: Secret, most: usize, d
     loop {
         match listener.accept().await {
             Ok((stream, address)) => {
-                if door.inside.get() >= most {
+                if door.inside.get() >= door.rules.most {
                     refuse(&stream).await;
                     door.turned_away(address, StrangerReason::TooMany);
                     continue;
@@ -48,7 +54,7 @@ pub(super) async fn listen(listener: TcpListener, secret: Secret, most: usize, d
                     permit.forget();
                 }
                 let guest = Guest::new(&door);
-                spawn_local(receive(stream, address, guest));
+                tasks.spawn(receive(stream, address, guest));
             }
             Err(error) => {
                 let message = error.to_string();
@@ -63,7 +69,7 @@ pub(super) async fn listen(listener: TcpListener, secret: Secret, most: usize, d
 }
 
 struct Door {
-    secret: Secret,
+    rules: Rules,
     desk: SharedDesk,
     /// Connections, those in their handshake included.
     inside: Cell<usize>,
@@ -114,7 +120,7 @@ async fn receive(stream: TcpStream, address: SocketAddr, guest: Guest) {
     let door = &guest.0;
     socket::prepare(&stream);
     let stream = Rc::new(stream);
-    let met = timeout(PATIENCE, meet(&stream, &door.secret)).await;
+    let met = timeout(door.rules.patience, meet(&stream, &door.rules.secret)).await;
     door.handshakes.add_permits(1);
     let introduced = match met {
         Err(_) => Err(StrangerReason::TooSlow),

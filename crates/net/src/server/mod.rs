@@ -11,11 +11,12 @@ mod keeper;
 mod listener;
 mod peer;
 mod sessions;
+mod tasks;
 mod translate;
 
 use std::cell::RefCell;
 use std::io;
-use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::rc::Rc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -24,11 +25,12 @@ use bellis_core::run::{Event, Nanos, Outcome, Run, RunError};
 use bellis_core::TaskIndex;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver};
-use tokio::task::{spawn_local, yield_now, LocalSet};
+use tokio::task::{yield_now, LocalSet};
 use tokio::time::{sleep, sleep_until, timeout};
 
 use self::desk::{Desk, SharedDesk, SharedHost, Signals};
 use self::keeper::KeeperThread;
+use self::tasks::Tasks;
 use crate::codec::{self, MAX_DRIVER_FRAME};
 use crate::message::{DriverMessage, ResumeToken, TaskSetup, Welcome};
 use crate::secret::Secret;
@@ -54,8 +56,13 @@ pub struct ServerOptions {
     pub tasks: Vec<TaskSetup>,
     /// Connections at once. Default: 16,384.
     pub max_connections: usize,
+    /// How long a peer may take from its first byte to its introduction. Default: 5 s.
+    pub handshake_timeout: Duration,
     /// Keeps the stores on disk.
     pub keeper: Option<Box<dyn Keeper>>,
+    /// Every peer counts as one on another machine. For tests.
+    #[doc(hidden)]
+    pub all_remote: bool,
 }
 
 impl ServerOptions {
@@ -65,7 +72,9 @@ impl ServerOptions {
             secret,
             tasks,
             max_connections: 16_384,
+            handshake_timeout: Duration::from_secs(5),
             keeper: None,
+            all_remote: false,
         }
     }
 }
@@ -196,7 +205,8 @@ struct Serving {
 async fn serve(serving: Serving) -> Ended {
     let epoch = Instant::now();
     let options = serving.options;
-    let desk = Desk::new(serving.run, options.tasks, serving.host, epoch);
+    let mut desk = Desk::new(serving.run, options.tasks, serving.host, epoch);
+    desk.all_remote = options.all_remote;
     let signals = std::rc::Rc::clone(&desk.signals);
     let desk: SharedDesk = Rc::new(RefCell::new(desk));
     // Watches the sockets; without it, or without the keeper, there is no run.
@@ -205,18 +215,19 @@ async fn serve(serving: Serving) -> Ended {
         let keeper = keeper.map(|keeper| KeeperThread::start(keeper, serving.commands.clone()));
         Ok((listener, keeper.transpose()?))
     });
+    let tasks = Tasks::default();
     let mut keeper = None;
     let mut doors = None;
     match begun {
         Ok((listener, thread)) => {
             keeper = thread;
-            let listening = listener::listen(
-                listener,
-                options.secret,
-                options.max_connections,
-                Rc::clone(&desk),
-            );
-            doors = Some(spawn_local(listening));
+            let rules = listener::Rules {
+                secret: options.secret,
+                most: options.max_connections,
+                patience: options.handshake_timeout,
+            };
+            let listening = listener::listen(listener, rules, Rc::clone(&desk), tasks.clone());
+            doors = Some(tasks.spawn(listening));
         }
         Err(error) => {
             let error = RunError::Driver {
@@ -228,20 +239,24 @@ async fn serve(serving: Serving) -> Ended {
     }
     let watch = |signals: &Rc<Signals>| (Rc::clone(&desk), Rc::clone(signals));
     let (shared, wake) = watch(&signals);
-    spawn_local(async move { flush(&shared, &wake).await });
+    let writers = tasks.clone();
+    tasks.spawn(async move { flush(&shared, &wake, &writers).await });
     let (shared, wake) = watch(&signals);
-    spawn_local(async move { tick(&shared, &wake, epoch).await });
+    tasks.spawn(async move { tick(&shared, &wake, epoch).await });
     let (shared, wake) = watch(&signals);
-    spawn_local(async move { show_progress(&shared, &wake).await });
+    tasks.spawn(async move { show_progress(&shared, &wake).await });
     let shared = Rc::clone(&desk);
     let mut receiver = serving.receiver;
-    spawn_local(async move {
+    tasks.spawn(async move {
         while let Some(command) = receiver.recv().await {
             shared.borrow_mut().command(command);
         }
     });
 
-    signals.over.notified().await;
+    tokio::select! {
+        () = signals.over.notified() => {}
+        panic = tasks.panicked() => resume_unwind(panic),
+    }
     if let Some(doors) = doors {
         doors.abort();
     }
@@ -272,14 +287,14 @@ async fn serve(serving: Serving) -> Ended {
 
 /// Sends what the desk wants sent, after everybody who has something to say at this moment has said
 /// it.
-async fn flush(desk: &SharedDesk, signals: &Signals) {
+async fn flush(desk: &SharedDesk, signals: &Signals, tasks: &Tasks) {
     let mut blocked = Vec::new();
     loop {
         signals.flush.notified().await;
         desk.borrow_mut().flush(&mut blocked);
         for (conn, stream) in blocked.drain(..) {
             let desk = Rc::clone(desk);
-            spawn_local(async move {
+            tasks.spawn(async move {
                 while stream.writable().await.is_ok() {
                     if !desk.borrow_mut().write_more(conn) {
                         return;
