@@ -22,6 +22,8 @@ pub(super) enum LossKind {
     DidNotLeave,
     /// It didn't answer a retraction.
     NoAnswer,
+    /// It asked for blocks and started none.
+    Unmoved,
     /// The run is being stopped and its grace is over.
     Stopped,
 }
@@ -124,7 +126,11 @@ impl Run {
         timed_out: &[BlockIndex],
     ) -> Verdict {
         let mut verdict = Verdict::default();
-        if matches!(kind, LossKind::Goodbye | LossKind::Stopped) || self.is_interrupted() {
+        let blameless = matches!(
+            kind,
+            LossKind::Goodbye | LossKind::Stopped | LossKind::Unmoved
+        );
+        if blameless || self.is_interrupted() {
             return verdict;
         }
         let in_hand =
@@ -390,7 +396,7 @@ impl LossKind {
             LossKind::Silent => Some(CloseReason::Silent),
             LossKind::TimedOut => Some(CloseReason::TimedOut),
             LossKind::DidNotLeave | LossKind::Stopped => Some(CloseReason::DidNotLeave),
-            LossKind::NoAnswer => Some(CloseReason::NoAnswer),
+            LossKind::NoAnswer | LossKind::Unmoved => Some(CloseReason::NoAnswer),
         }
     }
 }

@@ -88,10 +88,14 @@ impl Run {
         }
         if finished > 0 {
             connection.last_progress = now;
+            connection.unmoved = false;
             state.prefetch.observe(finished, spent, &self.config.timing);
             self.skips_pending = true;
         }
         if let Some(error) = error {
+            for result in failed {
+                self.blocks.give_back(task, result.block);
+            }
             self.fail(error, out);
             return;
         }

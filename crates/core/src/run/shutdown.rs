@@ -29,10 +29,7 @@ impl Run {
 
     /// Whether failures are the interrupt's doing and cost no try.
     pub(super) fn is_interrupted(&self) -> bool {
-        matches!(
-            self.outcome,
-            Some(Outcome::Interrupted | Outcome::Failed(_))
-        )
+        self.interrupted_at.is_some() || matches!(self.outcome, Some(Outcome::Failed(_)))
     }
 
     /// What peers are told when the run doesn't need them any more.

@@ -246,6 +246,10 @@ impl World {
             for action in self.out.actions() {
                 println!("             -> {action:?}");
             }
+            for (at, task) in self.run.snapshot().tasks.iter().enumerate() {
+                let (ready, pending, out) = (task.ready, task.pending, task.processing);
+                println!("             task {at}: {ready} ready, {pending} pending, {out} out");
+            }
         }
         self.model.after(&self.plan, &self.run, &event, &self.out);
         let out = std::mem::take(&mut self.out);
@@ -649,6 +653,12 @@ impl World {
             return;
         }
         match order {
+            Order::Grant(blocks, _) if self.peers[peer].leaving => {
+                // It is on its way out, and says so unless it has said goodbye already.
+                if self.is_at_work(peer) && self.peers[peer].open {
+                    self.send_up(peer, Message::Returned(blocks));
+                }
+            }
             Order::Grant(blocks, alone) => {
                 self.peers[peer]
                     .queue
