@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -18,6 +19,7 @@ use super::commands::Command;
 use super::host::{Host, Notice, StrangerReason};
 use super::peer::{Peer, Sent};
 use super::sessions::Sessions;
+use super::strangers::Strangers;
 use super::translate;
 use crate::message::{
     self, BlockList, CloseReason, DriverMessage, ResumeToken, TaskSetup, Welcome, WorkerMessage,
@@ -50,6 +52,7 @@ pub(super) struct Desk {
     ids: ConnectionIds,
     peers: Vec<Option<Peer>>,
     sessions: Sessions,
+    strangers: Strangers,
     epoch: Instant,
     /// When the run will be told the time.
     pub(super) armed: Nanos,
@@ -83,6 +86,7 @@ impl Desk {
             ids: ConnectionIds::new(),
             peers: Vec::new(),
             sessions: Sessions::default(),
+            strangers: Strangers::default(),
             epoch,
             armed: Nanos::MAX,
             dirty: Vec::new(),
@@ -106,6 +110,14 @@ impl Desk {
 
     pub(super) fn notice(&mut self, notice: Notice) {
         self.host.borrow_mut().notice(notice);
+    }
+
+    /// A peer doesn't belong here.
+    pub(super) fn turned_away(&mut self, address: SocketAddr, reason: StrangerReason) {
+        let notice = self.strangers.notice(address, reason, Instant::now());
+        if let Some(notice) = notice {
+            self.notice(notice);
+        }
     }
 
     /// Tells the run what happened and does what it wants.
@@ -459,16 +471,9 @@ impl Desk {
             return;
         };
         if let Ok(address) = peer.stream().peer_addr() {
-            let reason = StrangerReason::Malformed(what.to_owned());
-            let untold = 0;
-            self.notice(Notice::Stranger {
-                address,
-                reason,
-                untold,
-            });
+            self.turned_away(address, StrangerReason::Malformed(what.to_owned()));
         }
-        let running = self.unseat(conn, Some(CloseReason::Malformed));
-        if let Some(peer) = running {
+        if let Some(peer) = self.unseat(conn, Some(CloseReason::Malformed)) {
             self.tell_disconnected(&peer);
         }
     }

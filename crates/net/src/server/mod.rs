@@ -11,6 +11,7 @@ mod keeper;
 mod listener;
 mod peer;
 mod sessions;
+mod strangers;
 mod tasks;
 mod translate;
 
