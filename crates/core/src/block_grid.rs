@@ -205,8 +205,8 @@ impl BlockGrid {
 
     fn cell_entries(&self, block: BlockIndex) -> [u64; MAX_DIMS] {
         let mut entries = self.entries(block.0);
-        for axis in 0..self.dims {
-            entries[axis] += self.axes[axis].base;
+        for (entry, axis) in entries.iter_mut().zip(&self.axes[..self.dims]) {
+            *entry += axis.base;
         }
         entries
     }
@@ -216,10 +216,11 @@ impl BlockGrid {
     pub(crate) fn entries(&self, index: u64) -> [u64; MAX_DIMS] {
         let mut entries = [0; MAX_DIMS];
         let mut rest = index;
-        for axis in 0..self.dims - 1 {
-            (entries[axis], rest) = self.by_stride[axis].div_rem(rest);
+        let last = self.dims - 1;
+        for (entry, stride) in entries.iter_mut().zip(&self.by_stride[..last]) {
+            (*entry, rest) = stride.div_rem(rest);
         }
-        entries[self.dims - 1] = rest;
+        entries[last] = rest;
         entries
     }
 

@@ -1,6 +1,7 @@
 //! Hands out the blocks of a task graph in an order in which no two conflicting blocks ever run together.
 
 mod block_states;
+mod cell_run;
 mod census;
 mod counters;
 mod drain;
