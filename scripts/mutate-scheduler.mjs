@@ -20,8 +20,8 @@ const mutations = [
 	{
 		name: 'ends of blocks are not counted in downstream tasks beyond the first block of a box',
 		file: unlock,
-		from: 'if states.count_up(index, needed) {',
-		to: 'if entries == &readers.low && states.count_up(index, needed) {',
+		from: 'if states.count_up(start + k as u64, needed) {',
+		to: 'if entries == readers.low && states.count_up(start + k as u64, needed) {',
 	},
 	{
 		name: 'orphans are not counted',
