@@ -8,6 +8,7 @@ import { root, run, script } from './process.mjs';
 
 const unlock = 'crates/core/src/scheduler/unlock.rs';
 const scheduler = 'crates/core/src/scheduler/mod.rs';
+const attempts = 'crates/core/src/scheduler/attempts.rs';
 
 /** What is broken: the text that stands in a file, and what it becomes. */
 const mutations = [
@@ -37,7 +38,7 @@ const mutations = [
 	},
 	{
 		name: 'a failed block is tried once too often',
-		file: scheduler,
+		file: attempts,
 		from: 'if *attempts <= max_retries && ',
 		to: 'if *attempts <= max_retries + 1 && ',
 	},

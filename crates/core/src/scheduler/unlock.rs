@@ -149,9 +149,8 @@ fn unlock_box(
         rows.clear();
         for counts in counts.chunks_exact(counts_of_one_task) {
             let (mut product, mut from) = (1u64, 0);
-            for axis in 0..last {
-                let entry = (entries[axis] - readers.low[axis]) as usize;
-                product = product.saturating_mul(counts[from + entry]);
+            for (axis, (entry, low)) in entries.iter().zip(&readers.low).take(last).enumerate() {
+                product = product.saturating_mul(counts[from + (entry - low) as usize]);
                 from += extent(axis);
             }
             rows.push(product);
