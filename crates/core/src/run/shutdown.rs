@@ -47,6 +47,9 @@ impl Run {
             Some(_) => {}
             None => {
                 self.interrupted_at = Some(self.now);
+                // Those who are leaving already have no longer than the others.
+                self.alarms
+                    .set(self.now + self.config.shutdown_grace, Alarm::Grace);
                 self.stop(Outcome::Interrupted, self.config.shutdown_grace, out);
             }
         }
