@@ -27,6 +27,10 @@ export type { RoiLike, SnapMode } from './dist/geometry/roi.js';
 export type { Fit } from './dist/block-geometry.js';
 
 // Runs
+export { runBlockwise } from './dist/run/run-blockwise.js';
+export type { RunBlockwiseOptions } from './dist/run/run-blockwise.js';
+export type { RunInput } from './dist/run/execute.js';
+export { Server } from './dist/run/server.js';
 export type { RunOptions, RunOrder } from './dist/run/options.js';
 export type { BlockFailure, TaskState } from './dist/task-state.js';
 export type { NestedError } from './dist/error-report.js';
@@ -74,7 +78,6 @@ export type { Distribution, WorkerExitKind } from './dist/report/run-report.js';
 // For people who look inside or drive it themselves
 export { DependencyGraph } from './dist/dependency-graph.js';
 export { Scheduler } from './dist/scheduler.js';
-export type { SchedulerOptions } from './dist/scheduler.js';
 export { BlockBatch } from './dist/block-batch.js';
 
 // Errors

@@ -29,6 +29,8 @@ export { BarsObserver } from './progress/bars.js';
 export { RunEvents } from './progress/events.js';
 export { JsonProgressObserver } from './progress/json-observer.js';
 export { LinesObserver } from './progress/lines.js';
+export { runBlockwise } from './run/run-blockwise.js';
+export { Server } from './run/server.js';
 export { Scheduler } from './scheduler.js';
 export { setLogDir, setLogMode, setTrackingDir } from './settings.js';
 export { Task } from './task/task.js';

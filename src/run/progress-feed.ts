@@ -48,8 +48,9 @@ export class ProgressFeed implements RunListener {
 	 *
 	 * @param look gives null when there is nothing to see
 	 */
-	start(first: readonly NativeTaskState[], look: () => NativeRunSnapshot | null): void {
-		this.#send({ type: 'start', time: now(), states: this.#counts(first) });
+	start(look: () => NativeRunSnapshot | null): void {
+		const states = look()?.tasks ?? this.#run.tasks.map(notBegun);
+		this.#send({ type: 'start', time: now(), states: this.#counts(states) });
 		this.#timer = setInterval(() => {
 			const snapshot = look();
 			if (!snapshot) return;
@@ -132,7 +133,7 @@ export class ProgressFeed implements RunListener {
 		};
 	}
 
-	#counts(states: readonly NativeTaskState[]): Counts {
+	#counts(states: readonly TaskCounts[]): Counts {
 		const { tasks, display } = this.#run;
 		return Object.fromEntries(
 			display.map((task) => [task.taskId, countsOf(states[tasks.indexOf(task)]!)]),
@@ -144,7 +145,27 @@ export class ProgressFeed implements RunListener {
 	}
 }
 
-function countsOf(state: NativeTaskState): TaskCounts {
+/** What is known of a task before anything was seen of it. */
+function notBegun(task: Task): TaskCounts {
+	const total = Number(task.geometry.blockCount);
+	return {
+		total,
+		ready: 0,
+		pending: total,
+		processing: 0,
+		completed: 0,
+		skipped: 0,
+		failed: 0,
+		orphaned: 0,
+		workerRestarts: 0,
+		workerFailures: 0,
+		started: false,
+		done: false,
+		abandoned: false,
+	};
+}
+
+function countsOf(state: TaskCounts): TaskCounts {
 	const { total, ready, pending, processing, completed, skipped, failed, orphaned } = state;
 	const { workerRestarts, workerFailures, started, done, abandoned } = state;
 	return {

@@ -1,4 +1,4 @@
-import type { NativeRunResult, NativeRunSnapshot } from '../native.js';
+import type { NativeErrorReport, NativeRunResult, NativeRunSnapshot } from '../native.js';
 
 /** What carries out a run: with worker processes, or in this one. */
 export interface RunDriver {
@@ -6,6 +6,8 @@ export interface RunDriver {
 	readonly finished: Promise<NativeRunResult>;
 	/** What a block of a serial run threw; null for other ends. */
 	readonly failure: { readonly error: unknown } | null;
+	/** The last thing that a worker failed of without a block in hand; null for nothing. */
+	readonly workerError: NativeErrorReport | null;
 	/** Opens the stores and begins; when it rejects, nothing was started. */
 	start(): Promise<void>;
 	snapshot(): NativeRunSnapshot | null;

@@ -34,6 +34,8 @@ export async function runWorker(): Promise<void> {
 	process.on('SIGINT', () => {});
 	process.on('SIGHUP', () => {});
 	process.setSourceMapsEnabled(true);
+	// a block that awaits what never comes is the watchdog's business, not a reason to exit
+	setInterval(() => {}, 2 ** 31 - 1);
 	let watch: ExitWatch | undefined;
 	let code: number;
 	try {
@@ -55,7 +57,7 @@ export async function runWorker(): Promise<void> {
 async function runBlockFunction(plain: Context, mark: WorkerMark): Promise<number> {
 	const queue = newQueue(plain);
 	mark.queues.add(queue);
-	const task = await connect(queue);
+	const task = await connect(queue, plain);
 	if (typeof task === 'number') return task;
 	const context = plain.withConfig(task.config());
 	let loaded: LoadedFunction;
@@ -92,7 +94,7 @@ async function runWorkerFunction(
 		loaded = await loadModule(mark, reference);
 	} catch (error) {
 		const queue = newQueue(context);
-		const task = await connect(queue);
+		const task = await connect(queue, context);
 		return typeof task === 'number' ? task : unusable(queue, error, true);
 	}
 	await loaded.setup?.(context);
@@ -127,7 +129,7 @@ function newQueue(context: Context): ClientQueue {
 }
 
 /** The worker's task, or the code to exit with when there is no driver for it. */
-async function connect(queue: ClientQueue): Promise<WorkerTask | number> {
+async function connect(queue: ClientQueue, context: Context): Promise<WorkerTask | number> {
 	try {
 		const task = await WorkerTask.connect(queue);
 		if (task) return task;
@@ -135,6 +137,6 @@ async function connect(queue: ClientQueue): Promise<WorkerTask | number> {
 		if (!isBellisError(error, 'ERR_BELLIS_CONNECTION')) throw error;
 	}
 	const { reason, exitCode } = clientEnd(queue.handle) ?? { reason: 'it is gone', exitCode: 0 };
-	console.error(`bellis worker: no driver to work for: ${reason}`);
+	console.error(`bellis: worker ${context.workerId ?? ''} of task '${context.taskId}': ${reason}`);
 	return exitCode;
 }

@@ -14,8 +14,6 @@ pub struct BlockGrid {
     pub(crate) axes: [Axis; MAX_DIMS],
     shape: Coordinate,
     count: u128,
-    /// Blocks that have an index: all, or none.
-    pub(crate) indexed: u64,
     /// Row-major strides; saturated where a grid has 2^64 blocks and more.
     pub(crate) strides: [u64; MAX_DIMS],
     by_stride: [FastDiv; MAX_DIMS],
@@ -54,7 +52,7 @@ impl BlockGrid {
                 .collect();
             cantor::number(&last).ok_or_else(too_large)?;
         }
-        let indexed = u64::try_from(count).unwrap_or(0);
+        let max_index = u64::try_from(count).unwrap_or(u64::MAX);
         let strides = saturating_strides(&axes[..dims], |axis| axis.count);
         let cells = axes[..dims]
             .iter()
@@ -64,9 +62,8 @@ impl BlockGrid {
             axes,
             shape,
             count,
-            indexed,
             strides,
-            by_stride: std::array::from_fn(|axis| FastDiv::new(strides[axis], indexed)),
+            by_stride: std::array::from_fn(|axis| FastDiv::new(strides[axis], max_index)),
             store_strides: cells.map(|_| saturating_strides(&axes[..dims], |axis| axis.cells)),
             conflicts: spec.read_write_conflict,
             levels: Levels::new(&axes[..dims], &strides),
@@ -98,11 +95,10 @@ impl BlockGrid {
         self.conflicts
     }
 
-    /// True when the grid has this block. A grid of 2^64 blocks and more can be counted, but none of its blocks
-    /// can be named.
+    /// True when the grid has this block.
     #[inline]
     pub fn contains(&self, block: BlockIndex) -> bool {
-        block.0 < self.indexed
+        u128::from(block.0) < self.count
     }
 
     /// A block's grid vector, counted from the first block of each axis.
@@ -113,7 +109,7 @@ impl BlockGrid {
 
     /// The block at a grid vector, `None` outside of the grid.
     pub fn at(&self, position: &Coordinate) -> Option<BlockIndex> {
-        if position.dims() != self.dims || self.indexed == 0 {
+        if position.dims() != self.dims {
             return None;
         }
         let mut index = 0u64;
@@ -122,7 +118,7 @@ impl BlockGrid {
             if entry >= self.axes[axis].count {
                 return None;
             }
-            index += entry * self.strides[axis];
+            index = index.checked_add(entry.checked_mul(self.strides[axis])?)?;
         }
         Some(BlockIndex(index))
     }
@@ -209,8 +205,8 @@ impl BlockGrid {
 
     fn cell_entries(&self, block: BlockIndex) -> [u64; MAX_DIMS] {
         let mut entries = self.entries(block.0);
-        for (entry, axis) in entries.iter_mut().zip(&self.axes[..self.dims]) {
-            *entry += axis.base;
+        for axis in 0..self.dims {
+            entries[axis] += self.axes[axis].base;
         }
         entries
     }
@@ -220,11 +216,10 @@ impl BlockGrid {
     pub(crate) fn entries(&self, index: u64) -> [u64; MAX_DIMS] {
         let mut entries = [0; MAX_DIMS];
         let mut rest = index;
-        let last = self.dims - 1;
-        for (entry, stride) in entries.iter_mut().zip(&self.by_stride[..last]) {
-            (*entry, rest) = stride.div_rem(rest);
+        for axis in 0..self.dims - 1 {
+            (entries[axis], rest) = self.by_stride[axis].div_rem(rest);
         }
-        entries[last] = rest;
+        entries[self.dims - 1] = rest;
         entries
     }
 

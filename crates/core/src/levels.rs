@@ -182,10 +182,9 @@ impl BlockGrid {
             .product()
     }
 
-    /// The first block in the order of hand-out: level by level, row-major in a level. `None` without blocks, and for
-    /// a grid of 2^64 blocks and more.
+    /// The first block in the order of hand-out: level by level, row-major in a level.
     pub fn first_in_order(&self) -> Option<BlockIndex> {
-        if self.indexed == 0 {
+        if self.count() == 0 {
             return None;
         }
         let mut entries = [0; MAX_DIMS];

@@ -18,7 +18,6 @@ mod panics;
 mod run;
 mod scheduler;
 mod shared_buffer;
-mod store_plan;
 mod tracking;
 
 use napi_derive::napi;

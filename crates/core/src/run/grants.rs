@@ -170,9 +170,12 @@ impl Run {
                     retracting: false,
                     started_by: None,
                 }));
+            let none_before = self.blocks.processing(connection.task) <= blocks.len() as u64;
             let task = &mut self.tasks[connection.task.at()];
             task.began.get_or_insert(now);
-            task.first_grant_at.get_or_insert(now);
+            if none_before {
+                task.quiet_since = now;
+            }
         }
         out.push(Action::Grant {
             conn,
@@ -212,13 +215,15 @@ impl Run {
         }
     }
 
-    /// What a block of the task takes, in nanoseconds: the mean, or at least as long as the first
-    /// one has been out without coming back.
+    /// What a block of the task takes, in nanoseconds: the mean, or at least as long as those that
+    /// are out haven't come back. None while nothing is known.
     pub(super) fn block_time(&self, task: TaskIndex) -> Option<f64> {
         let state = &self.tasks[task.at()];
-        state.prefetch.mean().or_else(|| {
-            let since = state.first_grant_at?;
-            Some((self.now - since).max(Nanos(1)).0 as f64)
-        })
+        let mean = state.prefetch.mean();
+        if self.blocks.processing(task) == 0 {
+            return mean;
+        }
+        let quiet = (self.now - state.quiet_since).max(Nanos(1)).0 as f64;
+        Some(mean.map_or(quiet, |mean| mean.max(quiet)))
     }
 }

@@ -18,7 +18,6 @@ mod exits;
 mod failures;
 mod grants;
 mod ids;
-mod limbo;
 mod liveness;
 mod losses;
 mod machine;

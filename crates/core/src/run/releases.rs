@@ -5,9 +5,12 @@ use super::losses::LossKind;
 use super::workers::EndCause;
 use super::{
     BlockResult, BlockStatus, ConnectionId, ErrorReport, FailureKind, Nanos, OnBlockError, Outbox,
-    Run, RunError, WorkerId,
+    Run, RunError,
 };
 use crate::{BlockIndex, BlockRecord, BlockStats, TaskIndex};
+
+/// Name of the error of a block whose function set the status to failed and returned.
+const FAILED_WITHOUT_ERROR: &str = "BlockFailed";
 
 impl Run {
     pub(super) fn on_released(
@@ -88,19 +91,16 @@ impl Run {
         }
         if finished > 0 {
             connection.last_progress = now;
-            connection.unmoved = false;
+            state.quiet_since = now;
             state.prefetch.observe(finished, spent, &self.config.timing);
             self.skips_pending = true;
         }
         if let Some(error) = error {
-            for result in failed {
-                self.blocks.give_back(task, result.block);
-            }
             self.fail(error, out);
             return;
         }
         for result in failed {
-            self.on_thrown(conn, task, worker, result, out);
+            self.on_thrown(conn, task, result, out);
         }
         if !timed_out.is_empty() {
             self.lose(conn, LossKind::TimedOut, None, &timed_out, out);
@@ -114,10 +114,16 @@ impl Run {
         &mut self,
         conn: ConnectionId,
         task: TaskIndex,
-        worker: WorkerId,
         result: &BlockResult,
         out: &mut Outbox,
     ) {
+        let Some(worker) = self
+            .connections
+            .get(conn)
+            .map(|connection| connection.worker)
+        else {
+            return;
+        };
         if self.is_interrupted() {
             self.blocks.give_back(task, result.block);
             return;
@@ -125,14 +131,16 @@ impl Run {
         let error = match &result.error {
             Some(error) => (**error).clone(),
             None => ErrorReport {
-                name: "BlockFailed".into(),
+                name: FAILED_WITHOUT_ERROR.into(),
                 message: "the block was reported as failed, without an error".into(),
                 ..ErrorReport::default()
             },
         };
+        // a block that was called failed without a throw says nothing against its worker
+        let thrown = error.name != FAILED_WITHOUT_ERROR;
         self.fail_attempt(task, result.block, worker, FailureKind::Thrown, error, out);
         let restart = self.tasks[task.at()].config.on_block_error == OnBlockError::RestartWorker;
-        if restart && !self.config.serial {
+        if thrown && restart && !self.config.serial {
             if let Some(row) = self.workers.get_mut(worker) {
                 row.cause.get_or_insert(EndCause::BlockFailed);
             }

@@ -36,10 +36,18 @@ impl Run {
         }
         let ready = self.blocks.runnable(task);
         let out = self.blocks.processing(task);
-        ready > 0
-            && u64::from(state.live - state.leaving) < ready + out
+        u64::from(state.live - state.leaving) < ready + out
             && state.starts < state.start_budget()
+            && (ready > 0 || self.has_spare(task))
             && !self.is_held_back(task)
+    }
+
+    /// Whether a worker of the task has blocks in hand that it isn't running: one more worker could
+    /// take them.
+    fn has_spare(&self, task: TaskIndex) -> bool {
+        self.connections
+            .iter()
+            .any(|(_, connection)| connection.task == task && connection.spare() > 0)
     }
 
     /// Whether a start wouldn't have to be put off.

@@ -52,7 +52,8 @@ pub(super) struct TaskRun {
     pub(super) abandoned: Option<AbandonReason>,
     pub(super) began: Option<Nanos>,
     pub(super) ended: Option<Nanos>,
-    pub(super) first_grant_at: Option<Nanos>,
+    /// When a block last came back, or the first one of those that are out was granted.
+    pub(super) quiet_since: Nanos,
 
     pub(super) worker_failures: u32,
     pub(super) failed_attempts: u64,
@@ -98,7 +99,7 @@ impl TaskRun {
             abandoned: None,
             began: None,
             ended: None,
-            first_grant_at: None,
+            quiet_since: Nanos::ZERO,
             worker_failures: 0,
             failed_attempts: 0,
             timeouts: 0,

@@ -271,32 +271,22 @@ fn the_workers_own_watchdog_counts_as_a_timeout_and_its_death_is_awaited() {
 }
 
 #[test]
-fn a_worker_that_keeps_a_block_without_starting_it_gives_it_back_and_goes_the_second_time() {
+fn a_worker_that_keeps_a_block_without_starting_it_gives_it_back() {
     let task = TaskConfig {
         timeout: SECOND.times(3),
         ..workers(1)
     };
     let (mut stage, conn) = at_work(1, task);
-    let dawdle = |stage: &mut Stage| {
-        while stage.peek().is_none() {
+    for _ in 0..5 {
+        stage.wait(SECOND);
+        if stage.now < SECOND.times(5) {
+            stage.expect_nothing();
             stage.heartbeat(conn, &[]);
-            stage.wait(SECOND);
         }
-    };
-    dawdle(&mut stage);
-    assert_eq!(stage.now, SECOND.times(5));
+    }
     stage.expect([Told::Retract(conn, vec![0])]);
     stage.give_back(conn, &[0]);
     stage.expect([Told::Grant(conn, vec![0])]);
-    dawdle(&mut stage);
-    assert_eq!(stage.now, SECOND.times(10));
-    stage.expect([
-        Told::Close(conn, CloseReason::NoAnswer),
-        Told::Kill(0, KillReason::Lost),
-    ]);
-    stage.exit(0, ExitKind::Stopped);
-    stage.failure();
-    stage.expect([Told::Start(0, 1)]);
     assert_eq!(stage.counters().failed_attempts, 0);
 }
 
@@ -363,4 +353,17 @@ fn blocks_that_ran_together_when_their_worker_died_run_alone() {
     stage.exit(1, ExitKind::Signal(11));
     assert_eq!(stage.failure().block.map(|block| block.0), Some(1));
     stage.expect([Told::Start(0, 2)]);
+}
+
+#[test]
+fn a_block_called_failed_without_a_throw_says_nothing_against_its_worker() {
+    let (mut stage, conn) = at_work(2, workers(1));
+    let result = stage.result(0, bellis_core::run::BlockStatus::Failed);
+    stage.tell(bellis_core::run::Event::Released {
+        conn,
+        results: &[result],
+    });
+    assert_eq!(stage.failure().error.name, "BlockFailed");
+    stage.expect([Told::Grant(conn, vec![1, 0])]);
+    assert_eq!(stage.counters().worker_failures, 0);
 }

@@ -74,6 +74,34 @@ fn nobody_is_started_for_work_that_is_nearly_done() {
 }
 
 #[test]
+fn somebody_is_started_for_blocks_that_wait_behind_a_slow_one() {
+    let mut config = RunConfig::new(vec![paced(16)]);
+    config.cores = 1;
+    let mut stage = Stage::new(Graph::row(200), config);
+    stage.begin();
+    stage.expect([Told::Start(0, 0)]);
+    stage.now = Nanos::from_millis(100);
+    let conn = stage.connect(Some(0));
+    stage.expect([Told::Welcome(conn, 0)]);
+    stage.acquire(conn, 1);
+    stage.expect([Told::Grant(conn, vec![0])]);
+    let mut result = stage.result(0, bellis_core::run::BlockStatus::Success);
+    stage.now = stage.now + Nanos::from_micros(10);
+    result.ended = stage.now;
+    stage.tell(bellis_core::run::Event::Released {
+        conn,
+        results: &[result],
+    });
+    let Told::Grant(_, blocks) = stage.next() else {
+        panic!("a grant is due")
+    };
+    assert_eq!(blocks.len(), 199);
+    // The mean says that they are done at once; the first of them says otherwise.
+    stage.wait(Nanos::from_millis(60));
+    stage.expect([Told::Start(0, 1)]);
+}
+
+#[test]
 fn starters_are_killed_when_the_work_is_over() {
     let mut stage = Stage::with(2, workers(2));
     stage.begin();

@@ -3,7 +3,6 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -17,10 +16,8 @@ use tokio::sync::Notify;
 
 use super::commands::Command;
 use super::host::{Host, Notice, StrangerReason};
-use super::peer::Peer;
+use super::peer::{Peer, Sent};
 use super::sessions::Sessions;
-use super::strangers::Strangers;
-use super::table::Table;
 use super::translate;
 use crate::message::{
     self, BlockList, CloseReason, DriverMessage, ResumeToken, TaskSetup, Welcome, WorkerMessage,
@@ -51,12 +48,12 @@ pub(super) struct Desk {
     tasks: Vec<TaskSetup>,
     names: HashMap<String, TaskIndex>,
     ids: ConnectionIds,
-    pub(super) peers: Table,
+    peers: Vec<Option<Peer>>,
     sessions: Sessions,
-    strangers: Strangers,
     epoch: Instant,
     /// When the run will be told the time.
     pub(super) armed: Nanos,
+    dirty: Vec<ConnectionId>,
     changed: bool,
     /// Every peer counts as one on another machine.
     pub(super) all_remote: bool,
@@ -84,11 +81,11 @@ impl Desk {
             host,
             tasks,
             ids: ConnectionIds::new(),
-            peers: Table::default(),
+            peers: Vec::new(),
             sessions: Sessions::default(),
-            strangers: Strangers::default(),
             epoch,
             armed: Nanos::MAX,
+            dirty: Vec::new(),
             changed: false,
             all_remote: false,
             signals: Rc::default(),
@@ -109,14 +106,6 @@ impl Desk {
 
     pub(super) fn notice(&mut self, notice: Notice) {
         self.host.borrow_mut().notice(notice);
-    }
-
-    /// A peer doesn't belong here.
-    pub(super) fn turned_away(&mut self, address: SocketAddr, reason: StrangerReason) {
-        let notice = self.strangers.notice(address, reason, Instant::now());
-        if let Some(notice) = notice {
-            self.notice(notice);
-        }
     }
 
     /// Tells the run what happened and does what it wants.
@@ -226,7 +215,7 @@ impl Desk {
     }
 
     fn welcome(&mut self, conn: ConnectionId, worker: WorkerId, task: TaskIndex) {
-        let Some(peer) = self.peers.get(conn) else {
+        let Some(peer) = peer(&mut self.peers, conn) else {
             return;
         };
         let setup = match self.tasks.get(task.0 as usize) {
@@ -256,9 +245,59 @@ impl Desk {
     }
 
     fn say(&mut self, conn: ConnectionId, message: &DriverMessage) {
-        if self.peers.say(conn, message) {
+        let Some(peer) = peer(&mut self.peers, conn) else {
+            return;
+        };
+        // Setups are measured before the run starts, everything else is short.
+        let said = peer.say(message);
+        debug_assert_eq!(said, Ok(()));
+        if !peer.dirty {
+            peer.dirty = true;
+            self.dirty.push(conn);
             self.signals.flush.notify_one();
         }
+    }
+
+    /// Sends what waits. Gives the connections whose sockets take no more just now, so that somebody
+    /// waits for them.
+    pub(super) fn flush(&mut self, blocked: &mut Vec<(ConnectionId, Rc<TcpStream>)>) {
+        for conn in self.dirty.drain(..) {
+            let Some(peer) = peer(&mut self.peers, conn) else {
+                continue;
+            };
+            peer.dirty = false;
+            if peer.writing {
+                continue;
+            }
+            match peer.send() {
+                Sent::All => {}
+                Sent::Part => {
+                    peer.writing = true;
+                    blocked.push((conn, Rc::clone(peer.stream())));
+                }
+                Sent::Broken => peer.hang_up(),
+            }
+        }
+    }
+
+    /// The socket takes more. False when there is nothing more to wait for.
+    pub(super) fn write_more(&mut self, conn: ConnectionId) -> bool {
+        let Some(peer) = peer(&mut self.peers, conn) else {
+            return false;
+        };
+        match peer.send() {
+            Sent::All => {}
+            Sent::Part => return true,
+            Sent::Broken => peer.hang_up(),
+        }
+        peer.writing = false;
+        false
+    }
+
+    /// A signal for when this peer has caught up; `None` when it isn't behind.
+    pub(super) fn wait_for_room(&mut self, conn: ConnectionId) -> Option<Rc<Notify>> {
+        let peer = peer(&mut self.peers, conn)?;
+        peer.is_behind().then(|| Rc::clone(&peer.room))
     }
 
     /// A peer passed the handshake and introduced itself. Gives the name of its connection.
@@ -283,7 +322,7 @@ impl Desk {
                 if !local {
                     self.sessions.began(token, conn);
                 }
-                self.peers.seat(peer);
+                self.seat(peer);
                 let worker = hello.worker.map(WorkerId);
                 let hello = Hello {
                     task,
@@ -298,19 +337,19 @@ impl Desk {
                 let mut newcomer = Peer::new(conn, Rc::clone(stream), sealer, resume.token);
                 newcomer.resumed = true;
                 let Some(session) = self.sessions.find(resume.token) else {
-                    self.peers.seat(newcomer);
+                    self.seat(newcomer);
                     let reason = message::ShutdownReason::Forgotten;
                     self.say(conn, &DriverMessage::Shutdown { reason });
                     return Ok(conn);
                 };
                 let previous = session.conn;
                 // The old connection may still look alive, and then it knows best.
-                newcomer.received = match self.peers.get(previous) {
+                newcomer.received = match peer(&mut self.peers, previous) {
                     Some(old) => old.received,
                     None => session.received,
                 };
                 self.sessions.began(resume.token, conn);
-                self.peers.seat(newcomer);
+                self.seat(newcomer);
                 let held: Vec<BlockIndex> = resume.held.0.into_iter().map(BlockIndex).collect();
                 self.tell(Event::Resumed {
                     conn,
@@ -325,6 +364,14 @@ impl Desk {
         }
     }
 
+    fn seat(&mut self, peer: Peer) {
+        let slot = peer.conn.slot as usize;
+        if self.peers.len() <= slot {
+            self.peers.resize_with(slot + 1, || None);
+        }
+        self.peers[slot] = Some(peer);
+    }
+
     /// A message came in.
     ///
     /// # Errors
@@ -334,7 +381,7 @@ impl Desk {
         conn: ConnectionId,
         message: WorkerMessage,
     ) -> Result<(), Ended> {
-        let peer = self.peers.get(conn).ok_or(Ended)?;
+        let peer = peer(&mut self.peers, conn).ok_or(Ended)?;
         match message {
             WorkerMessage::Released { results } => {
                 peer.received += 1;
@@ -408,29 +455,49 @@ impl Desk {
 
     /// A peer broke the rules.
     pub(super) fn throw_out_stranger(&mut self, conn: ConnectionId, what: &str) {
-        let Some(peer) = self.peers.get(conn) else {
+        let Some(peer) = peer(&mut self.peers, conn) else {
             return;
         };
         if let Ok(address) = peer.stream().peer_addr() {
-            self.turned_away(address, StrangerReason::Malformed(what.to_owned()));
+            let reason = StrangerReason::Malformed(what.to_owned());
+            let untold = 0;
+            self.notice(Notice::Stranger {
+                address,
+                reason,
+                untold,
+            });
         }
-        if let Some(peer) = self.peers.unseat(conn, Some(CloseReason::Malformed)) {
+        let running = self.unseat(conn, Some(CloseReason::Malformed));
+        if let Some(peer) = running {
             self.tell_disconnected(&peer);
         }
     }
 
     /// The run has forgotten this connection.
     fn throw_out(&mut self, conn: ConnectionId, reason: CloseReason) {
-        if let Some(peer) = self.peers.unseat(conn, Some(reason)) {
+        if let Some(peer) = self.unseat(conn, Some(reason)) {
             if reason != CloseReason::Replaced {
                 self.sessions.ended(peer.token);
             }
         }
     }
 
+    /// Takes a peer off the table, with a last message.
+    fn unseat(&mut self, conn: ConnectionId, reason: Option<CloseReason>) -> Option<Peer> {
+        let seat = self.peers.get_mut(conn.slot as usize)?;
+        let mut peer = seat.take_if(|peer| peer.conn == conn)?;
+        if let Some(reason) = reason {
+            // Whether it arrives or not makes no difference to anybody but the reader of a log.
+            let _ = peer.say(&DriverMessage::Closing { reason });
+        }
+        let _ = peer.send();
+        peer.hang_up();
+        Some(peer)
+    }
+
     /// Nothing more comes from this connection; its name is free.
     pub(super) fn disconnected(&mut self, conn: ConnectionId) {
-        if let Some(peer) = self.peers.unseat(conn, None) {
+        if let Some(peer) = self.unseat(conn, None) {
             self.tell_disconnected(&peer);
         }
         self.ids.free(conn);
@@ -452,4 +519,14 @@ impl Desk {
             loss,
         });
     }
+
+    /// Bytes that peers haven't taken in yet.
+    pub(super) fn backlog(&self) -> usize {
+        self.peers.iter().flatten().map(Peer::backlog).sum()
+    }
+}
+
+fn peer(peers: &mut [Option<Peer>], conn: ConnectionId) -> Option<&mut Peer> {
+    let peer = peers.get_mut(conn.slot as usize)?.as_mut()?;
+    (peer.conn == conn).then_some(peer)
 }

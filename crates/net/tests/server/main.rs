@@ -1,6 +1,5 @@
 //! The server against real clients, against workers that a test plays, and against strangers.
 
-mod cuts;
 mod peer;
 mod resume;
 mod rig;

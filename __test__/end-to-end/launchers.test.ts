@@ -1,0 +1,140 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import test, { type ExecutionContext } from 'ava';
+import type { Handle, Launcher, LaunchSpec } from '../../src/launchers/launcher.js';
+import { runBlockwise } from '../../src/run/run-blockwise.js';
+import { Server } from '../../src/run/server.js';
+import { gone, line, Scratch } from './scratch.js';
+
+/** Starts workers as a cluster does: submits and returns; `copies` of each. */
+class SubmittingLauncher implements Launcher {
+	readonly started: ChildProcess[] = [];
+	readonly #copies: number;
+
+	constructor(t: ExecutionContext, copies = 1) {
+		this.#copies = copies;
+		t.teardown(() => {
+			for (const child of this.started) child.kill('SIGKILL');
+		});
+	}
+
+	async start(spec: LaunchSpec): Promise<Handle> {
+		const children = Array.from({ length: this.#copies }, () =>
+			spawn(spec.command, spec.args, {
+				env: { ...process.env, ...spec.env, ...spec.context.toEnv() },
+				stdio: 'ignore',
+			}),
+		);
+		this.started.push(...children);
+		return {
+			stop: () => {
+				for (const child of children) child.kill('SIGKILL');
+			},
+			describe: () => `job ${children.map(({ pid }) => pid).join('+')}`,
+		};
+	}
+}
+
+test('a launcher that submits and returns completes the run', async (t) => {
+	const scratch = new Scratch(t);
+	const launcher = new SubmittingLauncher(t);
+	const task = line(scratch, 8, {}, { launcher, maxWorkers: 2 });
+	t.true(await runBlockwise(task, scratch.quiet));
+	t.is(scratch.lines().length, 8);
+	await gone(launcher.started.map(({ pid }) => pid!));
+});
+
+test('a submitted worker that dies is replaced and the run completes', async (t) => {
+	const scratch = new Scratch(t);
+	const launcher = new SubmittingLauncher(t);
+	const task = line(scratch, 4, { 1: { do: 'kill', once: true } }, { launcher });
+	const { line: state } = await new Server().runBlockwise(task, scratch.quiet);
+	t.is(state!.completed, 4);
+	t.deepEqual(scratch.callsOf(), { 0: 1, 1: 2, 2: 1, 3: 1 });
+	t.is(launcher.started.length, 2);
+});
+
+test('a submitted worker that never comes is given up after the time to connect', async (t) => {
+	const scratch = new Scratch(t);
+	const stopped: number[] = [];
+	const launcher: Launcher = {
+		start: async ({ workerId }) => ({
+			stop: () => void stopped.push(workerId),
+			describe: () => `job ${workerId}`,
+		}),
+	};
+	const task = line(scratch, 4, {}, { launcher, connectTimeoutMs: 50, maxWorkerRestarts: 2 });
+	const { line: state } = await new Server().runBlockwise(task, scratch.quiet);
+	t.true(state!.abandoned);
+	t.is(state!.workerStarts, 3);
+	t.true(stopped.length >= 2);
+});
+
+test('eight clones of one context are eight workers and do no harm', async (t) => {
+	const scratch = new Scratch(t);
+	const launcher = new SubmittingLauncher(t, 8);
+	const task = line(scratch, 40, { all: { do: 'sleep', ms: 5 } }, { launcher });
+	const { line: state } = await new Server().runBlockwise(task, scratch.quiet);
+	t.is(state!.completed, 40);
+	t.is(scratch.lines().length, 40);
+	t.is(state!.workerStarts, 1);
+	await gone(launcher.started.map(({ pid }) => pid!));
+});
+
+test('a launcher that throws uses up starts; its error is told', async (t) => {
+	const scratch = new Scratch(t);
+	const launcher: Launcher = {
+		start: async () => {
+			throw new Error('the queue is closed');
+		},
+	};
+	const task = line(scratch, 4, {}, { launcher, maxWorkers: 2, maxWorkerRestarts: 1 });
+	const { line: state } = await new Server().runBlockwise(task, scratch.quiet);
+	t.true(state!.abandoned);
+	t.is(state!.workerStarts, 3);
+	t.regex(state!.firstError!, /the queue is closed/);
+});
+
+test('a launcher that never returns does not hold up the end of a run', async (t) => {
+	const scratch = new Scratch(t);
+	const aborted: string[] = [];
+	const launcher: Launcher = {
+		start: (_, signal) =>
+			new Promise(() => {
+				signal.addEventListener('abort', () => aborted.push(String(signal.reason)));
+			}),
+	};
+	const controller = new AbortController();
+	const run = runBlockwise(line(scratch, 4, {}, { launcher }), {
+		...scratch.quiet,
+		signal: controller.signal,
+		shutdownGraceMs: 0,
+	});
+	setTimeout(() => controller.abort(new Error('enough')), 50);
+	await t.throwsAsync(run, { message: 'enough' });
+	t.is(aborted.length, 1);
+});
+
+test('a worker that comes after the end leaves', async (t) => {
+	const scratch = new Scratch(t);
+	let late: LaunchSpec | undefined;
+	const inner = new SubmittingLauncher(t);
+	const launcher: Launcher = {
+		start: (spec) => {
+			late = spec;
+			return inner.start(spec);
+		},
+	};
+	t.true(await runBlockwise(line(scratch, 2, {}, { launcher }), scratch.quiet));
+	const child = spawn(late!.command, late!.args, {
+		env: { ...process.env, ...late!.env },
+		stdio: ['ignore', 'ignore', 'pipe'],
+	});
+	let err = '';
+	child.stderr.setEncoding('utf8').on('data', (text) => {
+		err += text;
+	});
+	const code = await new Promise((resolve) => child.once('close', resolve));
+	t.is(code, 0);
+	t.regex(err, /^bellis: worker 0 of task 'line': no driver at /);
+	t.is(scratch.lines().length, 2);
+});

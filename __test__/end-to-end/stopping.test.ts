@@ -1,0 +1,199 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
+import { runBlockwise } from '../../src/run/run-blockwise.js';
+import { fixture, gone, line, Scratch } from './scratch.js';
+
+/** A driver in a process of its own, in a group of its own. */
+class Driver {
+	readonly child: ChildProcess;
+	out = '';
+	err = '';
+
+	constructor(t: ExecutionContext, scratch: Scratch, settings: Record<string, unknown>) {
+		const run = { logDir: scratch.path('logs'), trackingDir: scratch.path('stores') };
+		const argument = JSON.stringify({
+			calls: scratch.calls,
+			...settings,
+			run: { ...run, ...(settings.run as object) },
+		});
+		this.child = spawn(process.execPath, [fileURLToPath(fixture('driver.js')), argument], {
+			stdio: ['ignore', 'pipe', 'pipe'],
+			detached: true,
+			env: { ...process.env, NODE_OPTIONS: '' },
+		});
+		this.child.stdout!.setEncoding('utf8').on('data', (text) => {
+			this.out += text;
+		});
+		this.child.stderr!.setEncoding('utf8').on('data', (text) => {
+			this.err += text;
+		});
+		t.teardown(() => {
+			if (this.child.exitCode === null) this.child.kill('SIGKILL');
+		});
+	}
+
+	/** Sends a signal to the driver alone. */
+	signal(signal: NodeJS.Signals): void {
+		this.child.kill(signal);
+	}
+
+	/** Sends a signal as a terminal does: to the whole group. */
+	signalGroup(signal: NodeJS.Signals): void {
+		process.kill(-this.child.pid!, signal);
+	}
+
+	/** Settles when the driver has printed the text. */
+	async printed(text: string): Promise<void> {
+		while (!this.out.includes(text)) await once(this.child.stdout!, 'data');
+	}
+
+	/** The exit code, or the signal. */
+	async ended(): Promise<number | string> {
+		const [code, signal] = await once(this.child, 'close');
+		return code ?? signal;
+	}
+}
+
+/** A driver with 20 blocks on 4 workers: 8 pass, the others wait at a gate. */
+function halfway(t: ExecutionContext, more: Record<string, unknown> = {}) {
+	const scratch = new Scratch(t);
+	const file = scratch.path('gate');
+	const deeds = Object.fromEntries(
+		Array.from({ length: 12 }, (_, i) => [i + 8, { do: 'gate', file }]),
+	);
+	const driver = new Driver(t, scratch, {
+		blocks: 20,
+		deeds,
+		task: { maxWorkers: 4 },
+		...more,
+		run: { shutdownGraceMs: 0, ...(more.run as object) },
+	});
+	// which of them the workers get to is theirs to say
+	const waiting = scratch.madeLike(/^gate\.waits\./, 4);
+	return { scratch, driver, waiting };
+}
+
+for (const [signal, code] of [
+	['SIGINT', 130],
+	['SIGTERM', 143],
+	['SIGHUP', 129],
+] as const) {
+	test(`${signal} to the whole group: one summary, the interrupt error, what finished is marked`, async (t) => {
+		const { scratch, driver, waiting } = halfway(t, { before: true });
+		await waiting;
+		driver.signalGroup(signal);
+		driver.signalGroup(signal);
+		t.is(await driver.ended(), code);
+		t.regex(driver.out, new RegExp(`rejected ERR_BELLIS_INTERRUPTED ${signal} ${code}`));
+		t.is(driver.out.split('Execution Summary').length, 2);
+		t.notRegex(driver.out, /earlier listener/);
+		t.regex(driver.out, /listeners 1/);
+		t.regex(driver.out, /line …\s+20\s+8\s+0\s+0\s+0/);
+		await gone(scratch.pids());
+
+		// no attempt was lost, nobody was started again, and a rerun does exactly the rest
+		t.is(scratch.pids().length, 4);
+		t.is(scratch.lines().length, 12);
+		scratch.open('gate');
+		const states = await runBlockwise(line(scratch, 20, {}, { maxWorkers: 2 }), {
+			...scratch.quiet,
+			trackingDir: scratch.path('stores'),
+			returnStates: true,
+		});
+		t.deepEqual([states.line!.completed, states.line!.skipped], [20, 8]);
+		t.is(scratch.lines().length, 24);
+	});
+}
+
+test('blocks that finish within the grace are marked', async (t) => {
+	const { scratch, driver, waiting } = halfway(t, { run: { shutdownGraceMs: 60_000 } });
+	await waiting;
+	driver.signal('SIGINT');
+	await driver.printed('signal seen');
+	scratch.open('gate');
+	t.is(await driver.ended(), 130);
+	t.regex(driver.out, /line …\s+20\s+12\s+0\s+0\s+0/);
+	t.is(scratch.lines().length, 12);
+});
+
+test('a second signal more than a second later kills at once', async (t) => {
+	const { scratch, driver, waiting } = halfway(t, { run: { shutdownGraceMs: 60_000 } });
+	await waiting;
+	driver.signal('SIGINT');
+	await new Promise((resolve) => setTimeout(resolve, 1100));
+	driver.signal('SIGINT');
+	t.is(await driver.ended(), 130);
+	t.regex(driver.out, /line …\s+20\s+8\s+0\s+0\s+0/);
+	await gone(scratch.pids());
+});
+
+test('a driver killed by SIGKILL: every worker ends by itself, also one that is stuck and one behind a shell', async (t) => {
+	const scratch = new Scratch(t);
+	const driver = new Driver(t, scratch, {
+		blocks: 2,
+		deeds: { 0: { do: 'hang' }, 1: { do: 'never' } },
+		wrap: ['sh', '-c', '"$@"; true', 'sh'],
+		task: { maxWorkers: 2 },
+	});
+	while (scratch.lines().length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+	const killed = performance.now();
+	driver.signal('SIGKILL');
+	await gone(scratch.pids());
+	t.true(performance.now() - killed < 5000);
+});
+
+test('a driver that exits in the middle of a run leaves no worker behind', async (t) => {
+	const { scratch, driver, waiting } = halfway(t, { wrap: ['sh', '-c', '"$@"; true', 'sh'] });
+	await waiting;
+	driver.signal('SIGQUIT');
+	await driver.ended();
+	await gone(scratch.pids());
+	t.pass();
+});
+
+test('Ctrl-C before the first worker is connected', async (t) => {
+	const scratch = new Scratch(t);
+	const driver = new Driver(t, scratch, {
+		blocks: 4,
+		wrap: ['sh', '-c', `touch ${scratch.path('started')}; exec sleep 1000`, 'sh'],
+	});
+	await scratch.made('started');
+	driver.signal('SIGINT');
+	t.is(await driver.ended(), 130);
+	t.regex(driver.out, /line …\s+4\s+0\s+0\s+0\s+0/);
+});
+
+test('serial mode: Ctrl-C ends the run after the block, with the summary', async (t) => {
+	const scratch = new Scratch(t);
+	const file = scratch.path('gate');
+	const driver = new Driver(t, scratch, {
+		blocks: 4,
+		deeds: { 1: { do: 'gate', file } },
+		run: { multiprocessing: false },
+	});
+	await scratch.made('gate.waits.1');
+	driver.signal('SIGINT');
+	await driver.printed('signal seen');
+	scratch.open('gate');
+	t.is(await driver.ended(), 130);
+	t.regex(driver.out, /line …\s+4\s+2\s+0\s+0\s+0/);
+	t.regex(driver.out, /rejected ERR_BELLIS_INTERRUPTED SIGINT 130/);
+});
+
+test('an abort stops a run with workers and rejects with its reason', async (t) => {
+	const scratch = new Scratch(t);
+	const file = scratch.path('gate');
+	const controller = new AbortController();
+	const task = line(scratch, 4, { all: { do: 'gate', file } });
+	const run = runBlockwise(task, {
+		...scratch.quiet,
+		signal: controller.signal,
+		shutdownGraceMs: 0,
+	});
+	await scratch.made('gate.waits.0');
+	controller.abort(new Error('enough'));
+	await t.throwsAsync(run, { message: 'enough' });
+	await gone(scratch.pids());
+});

@@ -1,0 +1,35 @@
+import test from 'ava';
+import { Server } from '../../src/run/server.js';
+import { gone, line, Scratch } from './scratch.js';
+
+for (const stuck of ['hang', 'never']) {
+	test(`a block that never returns (${stuck}) times out: its process is killed, it is retried, then failed`, async (t) => {
+		const scratch = new Scratch(t);
+		const options = { timeoutMs: 300, maxRetries: 1 };
+		const task = line(scratch, 3, { 1: { do: stuck } }, options);
+		const { line: state } = await new Server().runBlockwise(task, scratch.quiet);
+		t.deepEqual([state!.completed, state!.failed, state!.timeouts], [2, 1, 2]);
+		t.deepEqual(scratch.callsOf(), { 0: 1, 1: 2, 2: 1 });
+		t.regex(state!.failures[0]!.message, /ran longer than its timeout of 0\.3 s/);
+		await gone(scratch.pids());
+	});
+}
+
+test('a timeout of many days is no timeout of a millisecond', async (t) => {
+	for (const timeoutMs of [30 * 24 * 3600 * 1000, Number.MAX_SAFE_INTEGER]) {
+		const scratch = new Scratch(t);
+		const task = line(scratch, 1, { 0: { do: 'sleep', ms: 50 } }, { timeoutMs });
+		const { line: state } = await new Server().runBlockwise(task, scratch.quiet);
+		t.deepEqual([state!.completed, state!.timeouts], [1, 0]);
+		t.is(scratch.lines().length, 1);
+	}
+});
+
+test('a worker that is stopped and then continued answers too late, and nothing is counted twice', async (t) => {
+	const scratch = new Scratch(t);
+	const task = line(scratch, 3, { 1: { do: 'stop', once: true } }, { maxWorkers: 2 });
+	const { line: state } = await new Server().runBlockwise(task, scratch.quiet);
+	t.is(state!.completed, 3);
+	t.is(scratch.callsOf()[1], 2);
+	await gone(scratch.pids());
+});

@@ -1,0 +1,254 @@
+import { Block } from '../block.js';
+import { Context } from '../context.js';
+import { exitWords } from '../launchers/exit-words.js';
+import type { Exit, Handle, Launcher } from '../launchers/launcher.js';
+import { LocalLauncher } from '../launchers/local.js';
+import type {
+	NativeErrorReport,
+	NativeRunConfig,
+	NativeRunEvent,
+	NativeRunResult,
+	NativeRunSnapshot,
+} from '../native.js';
+import {
+	type NativeRun,
+	runAbort,
+	runChecked,
+	runFree,
+	runInterrupt,
+	runSnapshot,
+	runStart,
+	runStartFailed,
+	runWorkerExited,
+	runWorkerStarted,
+} from '../native-run.js';
+import type { LogMode } from '../settings.js';
+import type { Task } from '../task/task.js';
+import { describeError } from '../worker/describe-error.js';
+import { checkBlocks } from './check-blocks.js';
+import type { RunDriver } from './run-driver.js';
+import type { RunListener } from './run-listener.js';
+import { launchSpec, workerLogs } from './worker-launch.js';
+
+/** Where the workers of a run write. */
+export interface RunLogs {
+	readonly mode: LogMode;
+	/** Parent directory that workers are told; null for none. */
+	readonly dir: string | null;
+	/** Each task's folder of log files, in the order of the tasks; null for no files. */
+	readonly folders: readonly (string | null)[];
+}
+
+/**
+ * A run with worker processes: does what the native run asks for (starts, stops, checks) and passes on
+ * what it tells. It decides nothing.
+ */
+export class LiveRun implements RunDriver {
+	/** Settles with the run's end. */
+	readonly finished: Promise<NativeRunResult>;
+	/** Blocks' failures are in the result. */
+	readonly failure = null;
+	workerError: NativeErrorReport | null = null;
+	readonly #config: NativeRunConfig;
+	readonly #tasks: readonly Task[];
+	readonly #logs: RunLogs;
+	readonly #listener: RunListener;
+	readonly #local = new LocalLauncher();
+	readonly #starting = new Map<number, AbortController>();
+	readonly #handles = new Map<number, Handle>();
+	readonly #stopped = new Set<number>();
+	#finish: (result: NativeRunResult) => void = () => {};
+	#native: NativeRun | undefined;
+	/** Events that came before the native run was known here. */
+	#early: NativeRunEvent[] = [];
+	#over = false;
+
+	/** @param config tells of `tasks`, in their order */
+	constructor(
+		config: NativeRunConfig,
+		tasks: readonly Task[],
+		logs: RunLogs,
+		listener: RunListener,
+	) {
+		this.#config = config;
+		this.#tasks = tasks;
+		this.#logs = logs;
+		this.#listener = listener;
+		this.finished = new Promise((resolve) => {
+			this.#finish = resolve;
+		});
+	}
+
+	/** Opens the stores and begins. Rejects when that fails; then nothing has been started. */
+	async start(): Promise<void> {
+		this.#native = await runStart(this.#config, (event) => {
+			if (this.#native) this.#on(event);
+			else this.#early.push(event);
+		});
+		for (const event of this.#early.splice(0)) this.#on(event);
+	}
+
+	/** The latest counters; null before the start and after the end. */
+	snapshot(): NativeRunSnapshot | null {
+		return this.#native && !this.#over ? runSnapshot(this.#native.handle) : null;
+	}
+
+	/** Asks the run to end in order: running blocks get the shutdown grace. */
+	interrupt(reason: string): void {
+		if (this.#native && !this.#over) runInterrupt(this.#native.handle, reason);
+	}
+
+	/** Ends the run at once. */
+	kill(): void {
+		if (this.#native && !this.#over) runAbort(this.#native.handle);
+	}
+
+	#on(event: NativeRunEvent): void {
+		switch (event.kind) {
+			case 'startWorker':
+				void this.#startWorker(event.task, event.worker);
+				break;
+			case 'killWorker':
+				this.#killWorker(event.worker, event.graceMs);
+				break;
+			case 'check':
+				void this.#check(event.task, event.blocks);
+				break;
+			case 'failure':
+				if (event.failure.block === null) this.workerError = event.failure.error;
+				this.#listener.onFailure(this.#tasks[event.failure.task]!, event.failure);
+				break;
+			case 'notice': {
+				const task = event.task === null ? null : this.#tasks[event.task]!;
+				this.#listener.onNotice(task, event);
+				break;
+			}
+			case 'taskFinished':
+				break;
+			case 'finished':
+				this.#end(event.result);
+		}
+	}
+
+	async #startWorker(at: number, workerId: number): Promise<void> {
+		const task = this.#tasks[at]!;
+		const controller = new AbortController();
+		this.#starting.set(workerId, controller);
+		const launcher: Launcher = task.launcher ?? this.#local;
+		let handle: Handle;
+		try {
+			handle = await launcher.start(this.#launchSpec(at, workerId), controller.signal);
+		} catch (error) {
+			this.#tell((run) =>
+				runStartFailed(run, workerId, {
+					message: describeError(error).message,
+					fatal: false,
+					code: null,
+				}),
+			);
+			return;
+		} finally {
+			this.#starting.delete(workerId);
+		}
+		if (this.#over || controller.signal.aborted) this.#stop(handle, workerId, 0);
+		this.#handles.set(workerId, handle);
+		this.#tell((run) =>
+			runWorkerStarted(run, workerId, {
+				pid: handle.pid ?? null,
+				tracksExit: handle.exited !== undefined,
+				description: handle.describe(),
+			}),
+		);
+		this.#listener.onWorkerStarted(task, workerId);
+		if (handle.exited) await this.#awaitExit(task, workerId, handle.exited);
+	}
+
+	async #awaitExit(task: Task, workerId: number, exited: Promise<Exit>): Promise<void> {
+		const exit: Exit = await exited.catch((error) => ({
+			code: null,
+			reason: `was lost by its launcher: ${describeError(error).message}`,
+		}));
+		this.#handles.delete(workerId);
+		const stopped = this.#stopped.delete(workerId);
+		const clean = exit.code === 0 && !exit.signal;
+		const reason = exit.reason ?? exitWords(exit, { stopped });
+		this.#tell((run) =>
+			runWorkerExited(run, workerId, {
+				clean,
+				code: exit.code,
+				signal: exit.signal ?? null,
+				reason,
+				stderrTail: exit.stderrTail ?? '',
+				stopped,
+			}),
+		);
+		this.#listener.onWorkerExited(task, workerId, { reason, clean });
+	}
+
+	#killWorker(workerId: number, graceMs: number): void {
+		this.#starting.get(workerId)?.abort(new Error('the worker is not needed any more'));
+		const handle = this.#handles.get(workerId);
+		if (handle) this.#stop(handle, workerId, graceMs);
+	}
+
+	#stop(handle: Handle, workerId: number, graceMs: number): void {
+		this.#stopped.add(workerId);
+		// a launcher's failure to stop what it started shows in the worker that stays
+		Promise.resolve()
+			.then(() => handle.stop(graceMs))
+			.catch((error) =>
+				this.#listener.onNotice(null, {
+					level: 'warning',
+					code: 'not-stopped',
+					message: `${handle.describe()} can't be stopped: ${describeError(error).message}`,
+				}),
+			);
+	}
+
+	async #check(at: number, indices: Float64Array): Promise<void> {
+		const task = this.#tasks[at]!;
+		const blocks = Array.from(indices, (index) => Block.at(task.geometry, index));
+		const { answers, firstError } = await checkBlocks(task.checkFunction!, blocks);
+		this.#tell((run) => runChecked(run, at, answers, firstError));
+	}
+
+	#launchSpec(at: number, workerId: number) {
+		const task = this.#tasks[at]!;
+		const { host, port, secret, secretFile, machine } = this.#native!;
+		const { functionReference, resourceTracking } = this.#config.tasks[at]!;
+		const workers = this.#config.tasks.reduce((count, { maxWorkers }) => count + maxWorkers, 0);
+		return launchSpec({
+			task,
+			workerId,
+			context: Context.of({
+				hostname: host,
+				port,
+				secret,
+				connectionFile: secretFile,
+				machine,
+				taskId: task.taskId,
+				workerId,
+				logDir: this.#logs.dir,
+				resourceTracking,
+			}),
+			workerFunction: task.functionReference!.role === 'worker' ? functionReference : null,
+			logs: workerLogs(this.#logs.mode, this.#logs.folders[at] ?? null, workerId, workers > 1),
+		});
+	}
+
+	/** Tells the native run something, unless it's over. */
+	#tell(call: (run: number) => void): void {
+		if (this.#native && !this.#over) call(this.#native.handle);
+	}
+
+	#end(result: NativeRunResult): void {
+		this.#over = true;
+		for (const controller of this.#starting.values()) {
+			controller.abort(new Error('the run is over'));
+		}
+		// the native run has waited for all whose exit it can see
+		for (const [workerId, handle] of this.#handles) this.#stop(handle, workerId, 0);
+		runFree(this.#native!.handle);
+		this.#finish(result);
+	}
+}

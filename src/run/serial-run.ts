@@ -1,0 +1,240 @@
+import { Block } from '../block.js';
+import { Context } from '../context.js';
+import { type LoadedFunction, loadInProcess } from '../functions/load.js';
+import type { NativeRunConfig, NativeRunResult, NativeRunSnapshot } from '../native.js';
+import {
+	serialBegin,
+	serialChecked,
+	serialEnd,
+	serialFail,
+	serialGiveBack,
+	serialProfileEnd,
+	serialProfileStart,
+	serialRelease,
+	serialStart,
+	serialStates,
+	serialTake,
+} from '../native-run.js';
+import { setProfiler } from '../profile-block.js';
+import type { Task } from '../task/task.js';
+import { markedFailed } from '../worker/block-loop.js';
+import { describeError } from '../worker/describe-error.js';
+import { CHECK_FAILED, checkBlocks, NOT_DONE } from './check-blocks.js';
+import type { RunDriver } from './run-driver.js';
+import type { RunListener } from './run-listener.js';
+
+/** After how long at the latest signals and timers get a turn between synchronous blocks. */
+const YIELD_MS = 10;
+
+/** What ended a serial run early. */
+export interface SerialFailure {
+	/** As the function threw it. */
+	readonly error: unknown;
+}
+
+/**
+ * A run in this process: block after block, the user's function called directly, no retries, no timeout.
+ * The first block that throws ends it.
+ */
+export class SerialRun implements RunDriver {
+	readonly finished: Promise<NativeRunResult>;
+	/** Set when a block, a setup or a teardown threw. */
+	failure: SerialFailure | null = null;
+	readonly workerError = null;
+	readonly #config: NativeRunConfig;
+	readonly #tasks: readonly Task[];
+	readonly #listener: RunListener;
+	readonly #killed: Promise<void>;
+	#kill: () => void = () => {};
+	#settle: (result: NativeRunResult | Promise<NativeRunResult>) => void = () => {};
+	#fail: (error: unknown) => void = () => {};
+	#native: number | undefined;
+	#stopping = false;
+	#ended = false;
+	readonly #warned = new Set<Task>();
+
+	constructor(config: NativeRunConfig, tasks: readonly Task[], listener: RunListener) {
+		this.#config = config;
+		this.#tasks = tasks;
+		this.#listener = listener;
+		this.#killed = new Promise((resolve) => {
+			this.#kill = resolve;
+		});
+		this.finished = new Promise((resolve, reject) => {
+			this.#settle = resolve;
+			this.#fail = reject;
+		});
+	}
+
+	async start(): Promise<void> {
+		this.#native = await serialStart(this.#config);
+		// the caller has to see that it began before the first block runs
+		setImmediate(() => void this.#run());
+	}
+
+	snapshot(): NativeRunSnapshot | null {
+		if (this.#native === undefined || this.#ended) return null;
+		return { tasks: serialStates(this.#native), oldestRunning: null };
+	}
+
+	/** Lets the block that runs finish. */
+	interrupt(): void {
+		this.#stopping = true;
+	}
+
+	/** Doesn't wait for an asynchronous block that runs. A synchronous one can't be stopped. */
+	kill(): void {
+		this.#stopping = true;
+		this.#kill();
+	}
+
+	async #run(): Promise<void> {
+		const native = this.#native!;
+		try {
+			await Promise.race([this.#runAll(native), this.#killed]);
+		} catch (error) {
+			this.failure = { error };
+		}
+		this.#ended = true;
+		const outcome = this.failure ? 'failed' : this.#stopping ? 'interrupted' : 'finished';
+		try {
+			this.#settle(await serialEnd(native, outcome));
+		} catch (error) {
+			this.#fail(error);
+		}
+	}
+
+	async #runAll(native: number): Promise<void> {
+		const runners = this.#tasks.map((task) => new TaskRunner(task, this.#config));
+		try {
+			await this.#runBlocks(native, runners);
+		} finally {
+			for (const runner of runners) await runner.teardown();
+		}
+	}
+
+	async #runBlocks(native: number, runners: readonly TaskRunner[]): Promise<void> {
+		let last = performance.now();
+		let progressed = true;
+		while (progressed && !this.#stopping) {
+			progressed = false;
+			for (const [at, runner] of runners.entries()) {
+				for (;;) {
+					if (this.#stopping) return;
+					const index = serialTake(native, at);
+					if (index < 0) break;
+					progressed = true;
+					const begun = performance.now();
+					if (begun - last > YIELD_MS) {
+						await new Promise((resolve) => setImmediate(resolve));
+						last = performance.now();
+					}
+					await this.#runBlock(native, at, runner, index);
+				}
+			}
+		}
+	}
+
+	async #runBlock(native: number, at: number, runner: TaskRunner, index: number): Promise<void> {
+		const block = Block.at(runner.task.geometry, index);
+		if (runner.task.checkFunction && (await this.#isDone(native, at, runner.task, block, index))) {
+			return;
+		}
+		if (this.#stopping) {
+			serialGiveBack(native, at, index);
+			return;
+		}
+		try {
+			await runner.prepare();
+		} catch (error) {
+			serialGiveBack(native, at, index);
+			throw error;
+		}
+		try {
+			setProfiler(block, {
+				start: () => serialProfileStart(native),
+				end: () => serialProfileEnd(native),
+			});
+			block.status = 'processing';
+			serialBegin(native, at, index);
+			const result = runner.run(block);
+			if (isThenable(result)) await result;
+		} catch (error) {
+			block.status = 'failed';
+			if (!this.#ended) serialFail(native, at, index, describeError(error));
+			throw error;
+		}
+		if (this.#ended) return;
+		if (block.status === 'processing' || block.status === 'success') {
+			block.status = 'success';
+			block.stats = serialRelease(native, at, index);
+		} else {
+			serialFail(native, at, index, markedFailed());
+		}
+	}
+
+	async #isDone(
+		native: number,
+		at: number,
+		task: Task,
+		block: Block,
+		index: number,
+	): Promise<boolean> {
+		const { answers, firstError } = await checkBlocks(task.checkFunction!, [block]);
+		const answer = answers[0]!;
+		if (this.#ended) return true;
+		serialChecked(native, at, index, answer);
+		if (firstError && !this.#warned.has(task)) {
+			this.#warned.add(task);
+			const message = `checkFunction failed, so blocks run: ${firstError.name}: ${firstError.message}`;
+			this.#listener.onNotice(task, { level: 'warning', code: 'check-error', message });
+		}
+		return answer !== NOT_DONE && answer !== CHECK_FAILED;
+	}
+}
+
+/** A task's function in this process, loaded and set up when its first block comes. */
+class TaskRunner {
+	readonly task: Task;
+	readonly #context: Context;
+	#loaded: LoadedFunction | undefined;
+
+	constructor(task: Task, { logDir }: NativeRunConfig) {
+		this.task = task;
+		this.#context = Context.of({
+			hostname: 'localhost',
+			port: 0,
+			taskId: task.taskId,
+			workerId: null,
+			logDir,
+			resourceTracking: task.resourceTracking,
+			machine: null,
+			secret: null,
+			connectionFile: null,
+			config: task.config,
+		});
+	}
+
+	async prepare(): Promise<void> {
+		if (this.#loaded) return;
+		const loaded = await loadInProcess(this.task.functionReference!);
+		await loaded.setup?.(this.#context);
+		this.#loaded = loaded;
+	}
+
+	run(block: Block): unknown {
+		return this.#loaded!.run(block, this.#context);
+	}
+
+	async teardown(): Promise<void> {
+		await this.#loaded?.teardown?.(this.#context);
+	}
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+	return (
+		typeof value === 'object' &&
+		value !== null &&
+		typeof (value as { then?: unknown }).then === 'function'
+	);
+}
