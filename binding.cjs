@@ -881,6 +881,7 @@ module.exports.runWorkerExited = nativeBinding.runWorkerExited
 module.exports.runWorkerStarted = nativeBinding.runWorkerStarted
 module.exports.schedulerAcquire = nativeBinding.schedulerAcquire
 module.exports.schedulerAcquireBatch = nativeBinding.schedulerAcquireBatch
+module.exports.schedulerClose = nativeBinding.schedulerClose
 module.exports.schedulerCounters = nativeBinding.schedulerCounters
 module.exports.schedulerFail = nativeBinding.schedulerFail
 module.exports.schedulerFree = nativeBinding.schedulerFree

@@ -420,6 +420,24 @@ export interface NativeRunTask {
   config: Uint8Array | null
 }
 
+/** A task for a scheduler. */
+export interface NativeScheduledTask {
+  /** Geometry and retries. */
+  spec: NativeTaskSpec
+  /** One byte per block, row-major; not zero is to be skipped. */
+  skipMask: Uint8Array | null
+  /** Whoever drives the scheduler asks a function about each block that is handed out. */
+  hasCheck: boolean
+  /** Done blocks are handed out too, to be asked about. */
+  verifyDone: boolean
+  /** Directory of the tracking store; `null` is none. */
+  trackingPath: string | null
+  /** What happens to a store of another layout. */
+  onLayoutMismatch: 'error' | 'recreate'
+  /** The total region that an old store without structural parameters was made for. */
+  grownFrom: NativeRoi | null
+}
+
 /** A distribution; `std` is the n-1 form and NaN below two samples. */
 export interface NativeStat {
   /** Samples. */
@@ -720,6 +738,9 @@ export declare function schedulerAcquire(): number
  */
 export declare function schedulerAcquireBatch(): number
 
+/** Writes the stores to the disk and drops a scheduler; unknown handles are ignored. */
+export declare function schedulerClose(handle: number): { ok: null } | { error: NativeError }
+
 /**
  * Slots: 0 handle, 1 task; writes from slot 2 on total, ready, pending, processing, completed, skipped,
  * failed and orphaned. Returns 0.
@@ -729,14 +750,14 @@ export declare function schedulerCounters(): number
 /** Slots: 0 handle, 1 task, 2 block index. The attempt failed: 0 when the block will be tried again, 1 when not. */
 export declare function schedulerFail(): number
 
-/** Drops a scheduler; unknown handles are ignored. */
+/** Drops a scheduler; unknown handles are ignored. What is recorded stays, but isn't on the disk for sure. */
 export declare function schedulerFree(handle: number): void
 
 /**
- * Makes a scheduler for tasks and `edges` (pairs of upstream and downstream positions). A mask has one
- * byte per block, not zero where the block is to be skipped. Refuses uncovered pipelines.
+ * Makes a scheduler for tasks and `edges` (pairs of upstream and downstream positions) and opens their stores.
+ * Refuses uncovered pipelines.
  */
-export declare function schedulerNew(specs: Array<NativeTaskSpec>, edges: [number, number][], masks: (Uint8Array | null)[]): { ok: number } | { error: NativeError }
+export declare function schedulerNew(tasks: Array<NativeScheduledTask>, edges: [number, number][]): { ok: number } | { error: NativeError }
 
 /** Slots: 0 handle, 1 task, 2 block index. The block is done. */
 export declare function schedulerRelease(): number

@@ -78,6 +78,7 @@ export type { Distribution, WorkerExitKind } from './dist/report/run-report.js';
 // For people who look inside or drive it themselves
 export { DependencyGraph } from './dist/dependency-graph.js';
 export { Scheduler } from './dist/scheduler.js';
+export type { SchedulerOptions } from './dist/scheduler.js';
 export { BlockBatch } from './dist/block-batch.js';
 
 // Errors

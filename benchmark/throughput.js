@@ -4,6 +4,7 @@ import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { runBlockwise } from '../dist/index.js';
+import { benchLines, durationSeconds } from './core-bench.js';
 import { makeTask } from './drain.js';
 import { task1d } from './geometries.js';
 import { measurePeer } from './peers/python.js';
@@ -120,6 +121,7 @@ export async function measure({ quick = false, peers = true }) {
 		}
 	}
 	if (!quick) {
+		for (const row of await measureWire()) add(row);
 		for (const [mode, more] of Object.entries(modes)) {
 			for (const workers of [1, 4, 16]) {
 				const seconds = await repeated(repeats, () => runOnce(20_000, workers, more));
@@ -144,6 +146,28 @@ export async function measure({ quick = false, peers = true }) {
 		}
 	}
 	return results;
+}
+
+/** Latency of a lone block and what encryption costs, from the wire's own bench (native client, no JavaScript). */
+async function measureWire() {
+	const rows = [];
+	for (const line of await benchLines('throughput')) {
+		const trip = /^(.+): p50 (\S+), p99 (\S+)$/.exec(line);
+		if (trip) {
+			const [, what, p50, p99] = trip;
+			rows.push(
+				result(what, 'bellis-rust', 'p50', 'µs', [durationSeconds(p50) * 1e6]),
+				result(what, 'bellis-rust', 'p99', 'µs', [durationSeconds(p99) * 1e6]),
+			);
+		}
+		const cost = /^(encryption of a message of \d+): (\d+) ns a block/.exec(line);
+		if (cost)
+			rows.push(result(cost[1], 'bellis-rust', 'encryption', 'ns/block', [Number(cost[2])]));
+		const rate = /^(\d+) workers: (\d+) blocks\/s$/.exec(line);
+		if (rate)
+			rows.push(rateResult(`native-w${rate[1]}`, 'bellis-rust', 'throughput', [Number(rate[2])]));
+	}
+	return rows;
 }
 
 /** Tasks per second of a warm piscina pool, 256 in flight at a time. */

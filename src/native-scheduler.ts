@@ -5,6 +5,7 @@ import {
 	binding,
 	FAILED,
 	hotError,
+	type NativeScheduledTask,
 	type NativeTaskDescription,
 	type NativeTaskSpec,
 	shared,
@@ -73,17 +74,19 @@ export function graphDisplayOrder(handle: number): number[] {
 	return unwrap(binding.graphDisplayOrder(handle));
 }
 
-/** Refuses uncovered pipelines and tasks of more than 2^53 blocks. */
-export function schedulerNew(
-	specs: NativeTaskSpec[],
-	edges: NativeEdges,
-	masks: (Uint8Array | null)[],
-): number {
-	return unwrap(binding.schedulerNew(specs, edges, masks));
+/** Opens the stores; refuses uncovered pipelines and tasks of more than 2^53 blocks. */
+export function schedulerNew(tasks: NativeScheduledTask[], edges: NativeEdges): number {
+	return unwrap(binding.schedulerNew(tasks, edges));
 }
 
+/** Drops a scheduler without waiting for the disk. */
 export function schedulerFree(handle: number): void {
 	binding.schedulerFree(handle);
+}
+
+/** Writes the stores to the disk and drops a scheduler. */
+export function schedulerClose(handle: number): void {
+	unwrap(binding.schedulerClose(handle));
 }
 
 /** The index of the block handed out; -1 when none is ready. */

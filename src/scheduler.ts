@@ -2,10 +2,11 @@ import { Block } from './block.js';
 import { BlockBatch } from './block-batch.js';
 import type { BlockGeometry } from './block-geometry.js';
 import { ValidationError } from './errors.js';
-import { BATCH } from './native.js';
+import { BATCH, type NativeScheduledTask } from './native.js';
 import {
 	schedulerAcquire,
 	schedulerAcquireBatch,
+	schedulerClose,
 	schedulerFail,
 	schedulerFree,
 	schedulerNew,
@@ -13,12 +14,17 @@ import {
 	schedulerReleaseBatch,
 	schedulerSkip,
 } from './native-scheduler.js';
+import { boolean, filePath } from './option-checks.js';
+import { option, optional, readOptions } from './option-table.js';
 import { type PipelinePart, readPipeline } from './pipeline.js';
 import { PipelineTasks } from './pipeline-tasks.js';
 import { LiveTaskState } from './scheduler-state.js';
+import { currentSettings } from './settings.js';
 import { showValue } from './show-value.js';
 import type { CheckFunction } from './task/options.js';
+import type { Task } from './task/task.js';
 import type { TaskState } from './task-state.js';
+import { trackingPathOf } from './tracking/tracking-path.js';
 
 const handles = new FinalizationRegistry<number>(schedulerFree);
 
@@ -30,9 +36,24 @@ interface Scheduled {
 	readonly state: LiveTaskState;
 }
 
+/** Options of a {@link Scheduler}. */
+export interface SchedulerOptions {
+	/** Whether done blocks are skipped and what becomes of the others is recorded, in the tasks' stores. Default false. */
+	blockTracking?: boolean;
+	/** Parent of the stores of tasks without a `trackingPath`; null for none. Default: as set for the process. */
+	trackingDir?: string | URL | null;
+}
+
+const SCHEDULER_OPTIONS = {
+	blockTracking: option(boolean, false),
+	trackingDir: optional<string | null>((value, path) =>
+		value === null ? null : filePath(value, path),
+	),
+};
+
 /**
  * Hands out the blocks of tasks in an order in which no two conflicting ones are ever out together, for people
- * who run them on their own. No workers, no stores; masks and synchronous check functions are honoured.
+ * who run them on their own, without workers. Masks and synchronous check functions are honoured.
  *
  * @example
  * const scheduler = new Scheduler(task)
@@ -47,13 +68,23 @@ export class Scheduler {
 
 	/**
 	 * @throws UncoveredError for a block that reads nothing that an upstream task writes; PipelineError for a cycle or
-	 * an id that two tasks have; ValidationError for a task of more than 2^53 blocks
+	 * an id that two tasks have; ValidationError for a task of more than 2^53 blocks; with stores also StoreError,
+	 * StoreLockedError and LayoutMismatchError
 	 */
-	constructor(tasks: PipelinePart | readonly PipelinePart[]) {
+	constructor(tasks: PipelinePart | readonly PipelinePart[], options: SchedulerOptions = {}) {
 		const pipeline = readPipeline(tasks);
+		const { blockTracking, trackingDir } = readOptions(options, SCHEDULER_OPTIONS, {
+			what: 'scheduler option',
+		});
+		const place = {
+			blockTracking,
+			trackingDir: trackingDir === undefined ? currentSettings().trackingDir : trackingDir,
+		};
 		this.#tasks = new PipelineTasks(pipeline);
-		const masks = pipeline.tasks.map((task) => task.skipBytes);
-		const handle = schedulerNew(this.#tasks.specs, this.#tasks.edges, masks);
+		const handle = schedulerNew(
+			pipeline.tasks.map((task) => scheduledTask(task, trackingPathOf(task, place))),
+			this.#tasks.edges,
+		);
 		this.#handle = handle;
 		handles.register(this, handle, this);
 		this.#scheduled = pipeline.tasks.map((task, position) => ({
@@ -129,9 +160,12 @@ export class Scheduler {
 		});
 	}
 
-	/** Frees the memory at once; otherwise that happens when nobody holds the scheduler any more. */
+	/**
+	 * Writes the stores to the disk, gives their locks back and frees the memory. Without it that happens, but for
+	 * the waiting for the disk, when nobody holds the scheduler any more.
+	 */
 	[Symbol.dispose](): void {
-		if (handles.unregister(this)) schedulerFree(this.#handle);
+		if (handles.unregister(this)) schedulerClose(this.#handle);
 	}
 
 	#acquireIndices(task: Scheduled, n: number): Float64Array {
@@ -184,6 +218,22 @@ export class Scheduler {
 			value: batch,
 		});
 	}
+}
+
+function scheduledTask(task: Task, trackingPath: string | null): NativeScheduledTask {
+	const { grownFrom } = task;
+	return {
+		spec: task.nativeSpec,
+		skipMask: task.skipBytes,
+		hasCheck: task.checkFunction !== undefined,
+		verifyDone: task.verifyDone,
+		trackingPath,
+		onLayoutMismatch: task.onLayoutMismatch,
+		grownFrom:
+			grownFrom === undefined
+				? null
+				: { offset: grownFrom.offset.toArray(), shape: grownFrom.shape.toArray() },
+	};
 }
 
 function requireFlags(failed: unknown, length: number): void {

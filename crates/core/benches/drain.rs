@@ -2,7 +2,9 @@
 //!
 //! `cargo bench -p bellis-core --bench drain`
 
-use bellis_core::{Coordinate, Roi, Scheduler, TaskGraph, TaskIndex, TaskSpec};
+use bellis_core::{
+    Coordinate, MemoryDoneMap, Roi, Scheduler, TaskGraph, TaskIndex, TaskInputs, TaskSpec,
+};
 use divan::counter::ItemsCount;
 use divan::Bencher;
 
@@ -96,4 +98,44 @@ fn drain_chain_3d(bencher: Bencher, side: i64) {
 #[divan::bench(sample_count = 7, sample_size = 1)]
 fn build_1e9_blocks(bencher: Bencher) {
     bencher.bench_local(|| Scheduler::new(with_context(1000), Vec::new()).expect("covered"));
+}
+
+/// Done bytes of the first task, of which `open` aren't set.
+fn done(graph: &TaskGraph, open: usize) -> Vec<TaskInputs> {
+    let cells = graph
+        .grid(FIRST)
+        .expect("in graph")
+        .store_shape()
+        .product()
+        .expect("small");
+    let mut bytes = vec![1; cells as usize];
+    for k in 0..open {
+        let at = k * bytes.len() / open;
+        bytes[at] = 0;
+    }
+    vec![TaskInputs {
+        done: Some(Box::new(MemoryDoneMap::from_done(bytes))),
+        ..TaskInputs::default()
+    }]
+}
+
+/// A run's resume of a million blocks: all done, or all but some.
+#[divan::bench(args = [0, 1, 1000], sample_count = 7, sample_size = 1)]
+fn resume_3d_1e6_done_but(bencher: Bencher, open: usize) {
+    let graph = with_context(100);
+    bencher
+        .counter(ItemsCount::new(1_000_000u64))
+        .with_inputs(|| done(&graph, open))
+        .bench_local_values(|inputs| {
+            let mut scheduler = Scheduler::eager(graph.clone(), inputs).expect("covered");
+            loop {
+                while scheduler.drain_skips(10_000) {}
+                let Some(block) = scheduler.acquire(FIRST) else {
+                    break;
+                };
+                scheduler.release(FIRST, block).expect("held");
+            }
+            assert!(scheduler.is_finished(FIRST));
+            scheduler
+        });
 }

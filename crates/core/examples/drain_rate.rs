@@ -57,8 +57,10 @@ fn chain(side: i64) -> (Vec<TaskSpec>, Vec<(TaskIndex, TaskIndex)>) {
     (specs, vec![(TaskIndex(0), TaskIndex(1))])
 }
 
-/// The tasks and edges of a case, and whether every block is done already.
-fn case(name: &str) -> Option<(Vec<TaskSpec>, Vec<(TaskIndex, TaskIndex)>, bool)> {
+/// Tasks, edges, and whether every block is done already.
+type Case = (Vec<TaskSpec>, Vec<(TaskIndex, TaskIndex)>, bool);
+
+fn case(name: &str) -> Option<Case> {
     let line = |blocks: i64| {
         let block = roi(&[0], &[10]);
         vec![task("t", roi(&[0], &[10 * blocks]), block, block, false)]

@@ -44,19 +44,30 @@ impl BlockBox {
     /// Calls `visit` with each grid vector and index of the box, row-major.
     #[inline]
     pub(crate) fn for_each(&self, grid: &BlockGrid, mut visit: impl FnMut(&[u64; MAX_DIMS], u64)) {
-        if self.is_empty() {
-            return;
-        }
         let last = grid.dims() - 1;
-        let mut entries = self.low;
-        loop {
-            let index = grid.index(&entries);
-            for (index, entry) in (index..).zip(self.low[last]..self.high[last]) {
+        self.for_each_row(grid, |entries, start| {
+            let mut entries = *entries;
+            for (index, entry) in (start..).zip(self.low[last]..self.high[last]) {
                 entries[last] = entry;
                 visit(&entries, index);
             }
-            entries[last] = self.low[last];
-            let mut axis = last;
+        });
+    }
+
+    /// Calls `visit` with the first grid vector and index of each row of the box, row-major.
+    #[inline]
+    pub(crate) fn for_each_row(
+        &self,
+        grid: &BlockGrid,
+        mut visit: impl FnMut(&[u64; MAX_DIMS], u64),
+    ) {
+        if self.is_empty() {
+            return;
+        }
+        let mut entries = self.low;
+        loop {
+            visit(&entries, grid.index(&entries));
+            let mut axis = grid.dims() - 1;
             loop {
                 if axis == 0 {
                     return;

@@ -14,6 +14,8 @@ pub struct BlockGrid {
     pub(crate) axes: [Axis; MAX_DIMS],
     shape: Coordinate,
     count: u128,
+    /// Blocks that have an index: all, or none.
+    pub(crate) indexed: u64,
     /// Row-major strides; saturated where a grid has 2^64 blocks and more.
     pub(crate) strides: [u64; MAX_DIMS],
     by_stride: [FastDiv; MAX_DIMS],
@@ -52,7 +54,7 @@ impl BlockGrid {
                 .collect();
             cantor::number(&last).ok_or_else(too_large)?;
         }
-        let max_index = u64::try_from(count).unwrap_or(u64::MAX);
+        let indexed = u64::try_from(count).unwrap_or(0);
         let strides = saturating_strides(&axes[..dims], |axis| axis.count);
         let cells = axes[..dims]
             .iter()
@@ -62,8 +64,9 @@ impl BlockGrid {
             axes,
             shape,
             count,
+            indexed,
             strides,
-            by_stride: std::array::from_fn(|axis| FastDiv::new(strides[axis], max_index)),
+            by_stride: std::array::from_fn(|axis| FastDiv::new(strides[axis], indexed)),
             store_strides: cells.map(|_| saturating_strides(&axes[..dims], |axis| axis.cells)),
             conflicts: spec.read_write_conflict,
             levels: Levels::new(&axes[..dims], &strides),
@@ -95,10 +98,11 @@ impl BlockGrid {
         self.conflicts
     }
 
-    /// True when the grid has this block.
+    /// True when the grid has this block. A grid of 2^64 blocks and more can be counted, but none of its blocks
+    /// can be named.
     #[inline]
     pub fn contains(&self, block: BlockIndex) -> bool {
-        u128::from(block.0) < self.count
+        block.0 < self.indexed
     }
 
     /// A block's grid vector, counted from the first block of each axis.
@@ -109,7 +113,7 @@ impl BlockGrid {
 
     /// The block at a grid vector, `None` outside of the grid.
     pub fn at(&self, position: &Coordinate) -> Option<BlockIndex> {
-        if position.dims() != self.dims {
+        if position.dims() != self.dims || self.indexed == 0 {
             return None;
         }
         let mut index = 0u64;
@@ -118,7 +122,7 @@ impl BlockGrid {
             if entry >= self.axes[axis].count {
                 return None;
             }
-            index = index.checked_add(entry.checked_mul(self.strides[axis])?)?;
+            index += entry * self.strides[axis];
         }
         Some(BlockIndex(index))
     }
@@ -205,8 +209,8 @@ impl BlockGrid {
 
     fn cell_entries(&self, block: BlockIndex) -> [u64; MAX_DIMS] {
         let mut entries = self.entries(block.0);
-        for axis in 0..self.dims {
-            entries[axis] += self.axes[axis].base;
+        for (entry, axis) in entries.iter_mut().zip(&self.axes[..self.dims]) {
+            *entry += axis.base;
         }
         entries
     }
@@ -216,10 +220,11 @@ impl BlockGrid {
     pub(crate) fn entries(&self, index: u64) -> [u64; MAX_DIMS] {
         let mut entries = [0; MAX_DIMS];
         let mut rest = index;
-        for axis in 0..self.dims - 1 {
-            (entries[axis], rest) = self.by_stride[axis].div_rem(rest);
+        let last = self.dims - 1;
+        for (entry, stride) in entries.iter_mut().zip(&self.by_stride[..last]) {
+            (*entry, rest) = stride.div_rem(rest);
         }
-        entries[self.dims - 1] = rest;
+        entries[last] = rest;
         entries
     }
 

@@ -182,9 +182,10 @@ impl BlockGrid {
             .product()
     }
 
-    /// The first block in the order of hand-out: level by level, row-major in a level.
+    /// The first block in the order of hand-out: level by level, row-major in a level. `None` without blocks, and for
+    /// a grid of 2^64 blocks and more.
     pub fn first_in_order(&self) -> Option<BlockIndex> {
-        if self.count() == 0 {
+        if self.indexed == 0 {
             return None;
         }
         let mut entries = [0; MAX_DIMS];

@@ -204,7 +204,35 @@ fn show(what: &str, trips: &[Duration]) {
     println!("{what}: p50 {:?}, p99 {:?}", at(50), at(99));
 }
 
+/// What encryption costs for both ends together: of a message with one block, and for each block of
+/// a message with a thousand.
+fn encryption() {
+    use bellis_net::codec;
+    use bellis_net::noise::Handshake;
+    let secret = Secret::random().unwrap();
+    let mut worker = Handshake::worker(&secret, b"").unwrap();
+    let mut driver = Handshake::driver(&secret, b"").unwrap();
+    driver.read(&worker.write().unwrap()).unwrap();
+    worker.read(&driver.write().unwrap()).unwrap();
+    let (mut sealer, _) = worker.finish().unwrap();
+    let (_, mut opener) = driver.finish().unwrap();
+    // A result takes about six bytes.
+    for (blocks, bytes, rounds) in [(1, 20, 200_000u32), (1000, 6_000, 20_000)] {
+        let plain = vec![7; bytes];
+        let (mut wire, mut opened) = (Vec::new(), vec![0; bytes + 16]);
+        let began = Instant::now();
+        for _ in 0..rounds {
+            wire.clear();
+            codec::seal(&mut sealer, &plain, &mut wire).unwrap();
+            opener.open(&wire[2..], &mut opened).unwrap();
+        }
+        let each = began.elapsed().as_nanos() as f64 / f64::from(rounds) / f64::from(blocks);
+        println!("encryption of a message of {blocks}: {each:.0} ns a block, both ends");
+    }
+}
+
 fn main() {
+    encryption();
     show("bare socket", &bare_loop(20_000));
     let (_, trips) = run(20_000, 1, false);
     show("lone block, result to next block", &trips);

@@ -18,6 +18,7 @@ mod panics;
 mod run;
 mod scheduler;
 mod shared_buffer;
+mod store_plan;
 mod tracking;
 
 use napi_derive::napi;

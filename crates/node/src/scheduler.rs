@@ -2,22 +2,74 @@
 //! hot: arguments and results are in the shared buffer, and -2 means that `takeError` has an error.
 
 use std::cell::RefCell;
+use std::path::Path;
 
-use bellis_core::{BlockIndex, FailOutcome, Scheduler, SkipMask, TaskGraph, TaskIndex, TaskInputs};
+use bellis_core::{
+    BlockIndex, DoneMap, FailOutcome, Scheduler, SkipMask, TaskGraph, TaskIndex, TaskInputs,
+};
+use bellis_tracking::{StoreKeeper, TrackingStore};
 use napi::bindgen_prelude::{Object, Uint8Array};
 use napi::Env;
 use napi_derive::napi;
 
-use crate::dto::{self, NativeTaskSpec};
+use crate::dto::{self, NativeRoi, NativeTaskSpec};
 use crate::error::{envelope, sentinel, Failure};
 use crate::graph::core_specs;
 use crate::handles::Handles;
 use crate::shared_buffer::{SharedBuffer, ARGUMENTS, BATCH};
+use crate::store_plan::StorePlan;
+
+/// A task for a scheduler.
+#[napi(object, use_nullable = true)]
+pub struct NativeScheduledTask {
+    /// Geometry and retries.
+    pub spec: NativeTaskSpec,
+    /// One byte per block, row-major; not zero is to be skipped.
+    pub skip_mask: Option<Uint8Array>,
+    /// Whoever drives the scheduler asks a function about each block that is handed out.
+    pub has_check: bool,
+    /// Done blocks are handed out too, to be asked about.
+    pub verify_done: bool,
+    /// Directory of the tracking store; `null` is none.
+    pub tracking_path: Option<String>,
+    /// What happens to a store of another layout.
+    #[napi(ts_type = "'error' | 'recreate'")]
+    pub on_layout_mismatch: String,
+    /// The total region that an old store without structural parameters was made for.
+    pub grown_from: Option<NativeRoi>,
+}
 
 struct Driven {
     scheduler: Scheduler,
+    /// Of the stores, where there are any.
+    keepers: Vec<StoreKeeper>,
+    /// Whether blocks are to be recorded.
+    records: bool,
     /// Kept between batches, so that a batch allocates nothing.
     batch: Vec<BlockIndex>,
+}
+
+impl Driven {
+    fn release(&mut self, task: TaskIndex, block: BlockIndex) -> Result<(), Failure> {
+        if self.records && self.scheduler.is_held(task, block) {
+            self.scheduler.record_done(task, block, None)?;
+        }
+        Ok(self.scheduler.release(task, block)?)
+    }
+
+    fn skip(&mut self, task: TaskIndex, block: BlockIndex) -> Result<(), Failure> {
+        if self.records && self.scheduler.is_held(task, block) {
+            self.scheduler.record_done(task, block, None)?;
+        }
+        Ok(self.scheduler.skip(task, block)?)
+    }
+
+    fn fail(&mut self, task: TaskIndex, block: BlockIndex) -> Result<FailOutcome, Failure> {
+        if self.records && self.scheduler.is_held(task, block) {
+            self.scheduler.record_failure(task, block)?;
+        }
+        Ok(self.scheduler.fail(task, block)?)
+    }
 }
 
 thread_local! {
@@ -37,37 +89,73 @@ fn hot(body: impl FnOnce(&mut Driven, TaskIndex, &SharedBuffer) -> Result<f64, F
     })
 }
 
-/// Makes a scheduler for tasks and `edges` (pairs of upstream and downstream positions). A mask has one
-/// byte per block, not zero where the block is to be skipped. Refuses uncovered pipelines.
+/// Makes a scheduler for tasks and `edges` (pairs of upstream and downstream positions) and opens their stores.
+/// Refuses uncovered pipelines.
 #[napi(ts_return_type = "{ ok: number } | { error: NativeError }")]
-pub fn scheduler_new(
-    env: &Env,
-    specs: Vec<NativeTaskSpec>,
+pub fn scheduler_new<'env>(
+    env: &'env Env,
+    tasks: Vec<NativeScheduledTask>,
     #[napi(ts_arg_type = "[number, number][]")] edges: Vec<Vec<u32>>,
-    #[napi(ts_arg_type = "(Uint8Array | null)[]")] masks: Vec<Option<Uint8Array>>,
-) -> napi::Result<Object<'_>> {
+) -> napi::Result<Object<'env>> {
     envelope(env, || {
-        let graph = TaskGraph::new(core_specs(&specs)?, &dto::edges(&edges)?)?;
-        let inputs = masks.into_iter().map(|mask| TaskInputs {
-            done: None,
-            skip_mask: mask.map(|cells| SkipMask::new(cells.to_vec())),
-            has_check: false,
-            verify_done: false,
-        });
-        let scheduler = Scheduler::new(graph, inputs.collect())?;
-        SCHEDULERS.with_borrow_mut(|schedulers| {
-            schedulers.insert(Driven {
-                scheduler,
-                batch: Vec::new(),
-            })
-        })
+        let specs = core_specs(tasks.iter().map(|task| &task.spec))?;
+        let graph = TaskGraph::new(specs, &dto::edges(&edges)?)?;
+        graph.check_covered()?;
+        let mut keepers = Vec::new();
+        let mut inputs = Vec::with_capacity(tasks.len());
+        for task in &tasks {
+            let store = open_store(task)?;
+            keepers.extend(store.as_ref().map(TrackingStore::keeper));
+            inputs.push(TaskInputs {
+                done: store.map(|store| Box::new(store) as Box<dyn DoneMap + Send>),
+                skip_mask: task
+                    .skip_mask
+                    .as_ref()
+                    .map(|cells| SkipMask::new(cells.to_vec())),
+                has_check: task.has_check,
+                verify_done: task.verify_done,
+            });
+        }
+        let driven = Driven {
+            scheduler: Scheduler::new(graph, inputs)?,
+            records: !keepers.is_empty(),
+            keepers,
+            batch: Vec::new(),
+        };
+        SCHEDULERS.with_borrow_mut(|schedulers| schedulers.insert(driven))
     })
 }
 
-/// Drops a scheduler; unknown handles are ignored.
+fn open_store(task: &NativeScheduledTask) -> Result<Option<TrackingStore>, Failure> {
+    let plan = |path| StorePlan {
+        path: Path::new(path),
+        spec: &task.spec,
+        resource_tracking: false,
+        on_layout_mismatch: &task.on_layout_mismatch,
+        grown_from: task.grown_from.as_ref(),
+    };
+    task.tracking_path
+        .as_deref()
+        .map(|path| plan(path).open())
+        .transpose()
+}
+
+/// Drops a scheduler; unknown handles are ignored. What is recorded stays, but isn't on the disk for sure.
 #[napi(catch_unwind)]
 pub fn scheduler_free(handle: u32) {
     SCHEDULERS.with_borrow_mut(|schedulers| schedulers.remove(handle));
+}
+
+/// Writes the stores to the disk and drops a scheduler; unknown handles are ignored.
+#[napi(ts_return_type = "{ ok: null } | { error: NativeError }")]
+pub fn scheduler_close(env: &Env, handle: u32) -> napi::Result<Object<'_>> {
+    envelope(env, || {
+        let driven = SCHEDULERS.with_borrow_mut(|schedulers| schedulers.remove(handle));
+        for keeper in driven.iter().flat_map(|driven| &driven.keepers) {
+            keeper.flush()?;
+        }
+        Ok(())
+    })
 }
 
 /// Slots: 0 handle, 1 task. Returns the index of the block handed out, or -1 when none is ready.
@@ -85,9 +173,7 @@ pub fn scheduler_acquire() -> f64 {
 #[napi]
 pub fn scheduler_release() -> f64 {
     hot(|driven, task, shared| {
-        driven
-            .scheduler
-            .release(task, BlockIndex(shared.get_u64(2)))?;
+        driven.release(task, BlockIndex(shared.get_u64(2)))?;
         Ok(0.0)
     })
 }
@@ -95,18 +181,14 @@ pub fn scheduler_release() -> f64 {
 /// Slots: 0 handle, 1 task, 2 block index. The attempt failed: 0 when the block will be tried again, 1 when not.
 #[napi]
 pub fn scheduler_fail() -> f64 {
-    hot(|driven, task, shared| {
-        Ok(number(
-            driven.scheduler.fail(task, BlockIndex(shared.get_u64(2)))?,
-        ))
-    })
+    hot(|driven, task, shared| Ok(number(driven.fail(task, BlockIndex(shared.get_u64(2)))?)))
 }
 
 /// Slots: 0 handle, 1 task, 2 block index. A check function said that the block is done: it counts as skipped.
 #[napi]
 pub fn scheduler_skip() -> f64 {
     hot(|driven, task, shared| {
-        driven.scheduler.skip(task, BlockIndex(shared.get_u64(2)))?;
+        driven.skip(task, BlockIndex(shared.get_u64(2)))?;
         Ok(0.0)
     })
 }
@@ -143,8 +225,8 @@ pub fn scheduler_release_batch() -> f64 {
         }
         for slot in slots {
             match returned(shared.get(slot)) {
-                (block, false) => driven.scheduler.release(task, block)?,
-                (block, true) => shared.set(slot, number(driven.scheduler.fail(task, block)?)),
+                (block, false) => driven.release(task, block)?,
+                (block, true) => shared.set(slot, number(driven.fail(task, block)?)),
             }
         }
         Ok(count as f64)

@@ -12,6 +12,9 @@ use crate::mapped::Mapping;
 
 /// Unit of allocation: the page of all file systems on which maps are used.
 const PAGE: u64 = 4096;
+/// Most pages allocated at once. Page by page, the pages of twelve arrays would alternate on the
+/// disk, and a sync would write each of them by itself.
+const MOST_PAGES: u64 = 64;
 /// Bytes read at once where a chunk is taken into memory: stays in the processor's cache.
 const READ_STEP: usize = 256 << 10;
 
@@ -36,6 +39,10 @@ struct Pages {
     map: Mapping,
     /// One bit a page: known to be allocated.
     allocated: Vec<u64>,
+    /// The page behind the last that were allocated, and how many those were: pages that are
+    /// touched one after another are allocated in ever larger pieces, lone ones by themselves.
+    next: u64,
+    ahead: u64,
 }
 
 impl Chunk {
@@ -51,6 +58,8 @@ impl Chunk {
             Some(mappable) => Some(Pages {
                 map: Mapping::new(mappable, in_memory(length)?)?,
                 allocated: vec![0; in_memory(length.div_ceil(PAGE).div_ceil(64))?],
+                next: 0,
+                ahead: 0,
             }),
             None => None,
         };
@@ -121,17 +130,12 @@ impl Chunk {
             Some(_) => {}
             None => return Err(out_of_range()),
         }
-        let begin = page * PAGE;
-        match self.file.allocate(begin, PAGE.min(self.length - begin)) {
-            Ok(()) => {
-                pages.allocated[word] |= bit;
-                Ok(())
-            }
+        match pages.allocate(page, &*self.file, self.length) {
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
                 self.map = None;
                 Ok(())
             }
-            Err(error) => Err(error),
+            other => other,
         }
     }
 
@@ -172,6 +176,41 @@ impl Chunk {
             ),
         ))
     }
+}
+
+impl Pages {
+    /// Allocates a page and, behind a page that was allocated just before, some more.
+    fn allocate(&mut self, page: u64, file: &dyn ChunkFile, length: u64) -> io::Result<()> {
+        let end = length.div_ceil(PAGE);
+        let wanted = if page == self.next {
+            (2 * self.ahead).clamp(1, MOST_PAGES)
+        } else {
+            1
+        };
+        let mut count = wanted.min(end - page);
+        let reserve = |count: u64| {
+            let begin = page * PAGE;
+            file.allocate(begin, (count * PAGE).min(length - begin))
+        };
+        let mut reserved = reserve(count);
+        if count > 1 && reserved.as_ref().is_err_and(is_full) {
+            count = 1;
+            reserved = reserve(count);
+        }
+        reserved?;
+        for page in page..page + count {
+            self.allocated[(page / 64) as usize] |= 1 << (page % 64);
+        }
+        (self.next, self.ahead) = (page + count, count);
+        Ok(())
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
 }
 
 /// All bytes of a file. Stretches of zeros stay untouched memory, so that they cost none.

@@ -149,6 +149,9 @@ fn remedy_for(error: &io::Error) -> &'static str {
             "The file server lost the file: check the mount and run again."
         }
         ErrorKind::InvalidFilename => "Choose a shorter tracking path.",
+        ErrorKind::ResourceBusy | ErrorKind::CrossesDevices => {
+            "A store that is itself a mount point can't be replaced: use a directory below it."
+        }
         _ => "Check the file system and run again: blocks that were already marked stay marked.",
     }
 }

@@ -39,6 +39,8 @@ pub(super) struct Connection {
     pub(super) leaving: Option<Nanos>,
     /// It was asked to give blocks back, at that time.
     pub(super) retracting: Option<Nanos>,
+    /// It kept blocks for as long as one may run without starting any, and had to give them back.
+    pub(super) unmoved: bool,
     /// Its one block must not have company.
     pub(super) alone: bool,
     pub(super) last_heard: Nanos,
@@ -68,6 +70,7 @@ impl Connection {
             in_hungry_line: false,
             leaving: None,
             retracting: None,
+            unmoved: false,
             alone: false,
             last_heard: now,
             last_progress: now,
@@ -131,6 +134,7 @@ impl Connection {
                 known.map_or(began, |earlier| began.min(earlier)),
             ));
         }
+        self.unmoved &= seen.is_empty();
         self.running = seen;
     }
 

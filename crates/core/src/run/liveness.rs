@@ -66,7 +66,12 @@ impl Run {
             && connection.certainly_running().next().is_none()
             && connection.retracting.is_none()
             && over(connection.last_progress, timeout);
-        unspoken.then_some(Finding::Unspoken)
+        match (unspoken, connection.unmoved) {
+            (false, _) => None,
+            (true, false) => Some(Finding::Unspoken),
+            // The second time it takes up a place that another worker could fill.
+            (true, true) => Some(Finding::Lost(LossKind::Unmoved)),
+        }
     }
 
     /// How long a worker that was told to leave may take: as long as a block may, because its

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::alarms::{Alarm, Alarms};
 use super::blocks::Blocks;
 use super::connections::Connections;
-use super::losses::Limbo;
+use super::limbo::Limbo;
 use super::random::Random;
 use super::resources::Resources;
 use super::shutdown::Phase;

@@ -18,6 +18,7 @@ mod exits;
 mod failures;
 mod grants;
 mod ids;
+mod limbo;
 mod liveness;
 mod losses;
 mod machine;

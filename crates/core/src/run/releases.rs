@@ -5,7 +5,7 @@ use super::losses::LossKind;
 use super::workers::EndCause;
 use super::{
     BlockResult, BlockStatus, ConnectionId, ErrorReport, FailureKind, Nanos, OnBlockError, Outbox,
-    Run, RunError,
+    Run, RunError, WorkerId,
 };
 use crate::{BlockIndex, BlockRecord, BlockStats, TaskIndex};
 
@@ -91,16 +91,20 @@ impl Run {
         }
         if finished > 0 {
             connection.last_progress = now;
+            connection.unmoved = false;
             state.quiet_since = now;
             state.prefetch.observe(finished, spent, &self.config.timing);
             self.skips_pending = true;
         }
         if let Some(error) = error {
+            for result in failed {
+                self.blocks.give_back(task, result.block);
+            }
             self.fail(error, out);
             return;
         }
         for result in failed {
-            self.on_thrown(conn, task, result, out);
+            self.on_thrown(conn, task, worker, result, out);
         }
         if !timed_out.is_empty() {
             self.lose(conn, LossKind::TimedOut, None, &timed_out, out);
@@ -114,16 +118,10 @@ impl Run {
         &mut self,
         conn: ConnectionId,
         task: TaskIndex,
+        worker: WorkerId,
         result: &BlockResult,
         out: &mut Outbox,
     ) {
-        let Some(worker) = self
-            .connections
-            .get(conn)
-            .map(|connection| connection.worker)
-        else {
-            return;
-        };
         if self.is_interrupted() {
             self.blocks.give_back(task, result.block);
             return;

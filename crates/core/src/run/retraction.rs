@@ -119,6 +119,7 @@ impl Run {
             return;
         };
         let mark = out.mark();
+        connection.unmoved = true;
         for held in &mut connection.in_hand {
             held.retracting = true;
             out.block_list().push(held.block);

@@ -29,10 +29,7 @@ impl Run {
 
     /// Whether failures are the interrupt's doing and cost no try.
     pub(super) fn is_interrupted(&self) -> bool {
-        matches!(
-            self.outcome,
-            Some(Outcome::Interrupted | Outcome::Failed(_))
-        )
+        self.interrupted_at.is_some() || matches!(self.outcome, Some(Outcome::Failed(_)))
     }
 
     /// What peers are told when the run doesn't need them any more.
@@ -50,6 +47,9 @@ impl Run {
             Some(_) => {}
             None => {
                 self.interrupted_at = Some(self.now);
+                // Those who are leaving already have no longer than the others.
+                self.alarms
+                    .set(self.now + self.config.shutdown_grace, Alarm::Grace);
                 self.stop(Outcome::Interrupted, self.config.shutdown_grace, out);
             }
         }

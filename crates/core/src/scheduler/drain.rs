@@ -1,10 +1,11 @@
 //! Skips of a run: in bounded pieces, whole words of done bytes at a time, without a worker asking.
 
 use super::block_states::SKIPPED;
+use super::cell_run::CellRun;
 use super::roots::Run;
 use super::unlock::complete;
 use super::{Scheduler, Slot};
-use crate::{BlockGrid, BlockIndex, TaskIndex};
+use crate::{BlockGrid, TaskIndex};
 
 /// Cells looked at in place of one block skipped: a scan costs that much less.
 const CELLS_PER_BLOCK: u64 = 64;
@@ -153,121 +154,4 @@ fn all_skippable(slot: &Slot, grid: &BlockGrid) -> bool {
         return true;
     };
     (0..rows).all(|k| CellRun::new(slot, grid, k * row, row).first_stretch() == (true, row))
-}
-
-/// The done bytes and mask cells of consecutive blocks of one row, or the way to ask for them one by one.
-struct CellRun<'a> {
-    slot: &'a Slot,
-    grid: &'a BlockGrid,
-    start: u64,
-    length: u64,
-    /// `None` when done bits don't matter; an empty slice when none is set.
-    done: Option<&'a [u8]>,
-    mask: Option<&'a [u8]>,
-    one_by_one: bool,
-}
-
-impl<'a> CellRun<'a> {
-    fn new(slot: &'a Slot, grid: &'a BlockGrid, start: u64, length: u64) -> Self {
-        let mut one_by_one = false;
-        let done = slot
-            .inputs
-            .done
-            .as_ref()
-            .filter(|_| slot.heeds_done())
-            .map(
-                |done| match (done.done_words(), grid.store_cell(BlockIndex(start))) {
-                    (Some(bytes), Some(cell)) => slice_from(bytes, cell, length),
-                    (None, Some(_)) => {
-                        one_by_one = true;
-                        &[]
-                    }
-                    (_, None) => &[],
-                },
-            );
-        let mask = slot
-            .inputs
-            .skip_mask
-            .as_ref()
-            .map(|m| slice_from(m.cells(), start, length));
-        Self {
-            slot,
-            grid,
-            start,
-            length,
-            done,
-            mask,
-            one_by_one,
-        }
-    }
-
-    /// Whether the first block is skippable, and how many blocks from it on are like it.
-    fn first_stretch(&self) -> (bool, u64) {
-        if self.one_by_one {
-            let at = |k: u64| self.slot.skippable(self.grid, self.start + k);
-            let first = at(0);
-            return (
-                first,
-                (1..self.length)
-                    .find(|&k| at(k) != first)
-                    .unwrap_or(self.length),
-            );
-        }
-        let (done, mask) = (self.done.unwrap_or(&[]), self.mask.unwrap_or(&[]));
-        let byte = |k: usize| {
-            let set = |cells: &[u8]| cells.get(k).is_some_and(|&cell| cell != 0);
-            set(done) || set(mask)
-        };
-        let first = byte(0);
-        let length = self.length as usize;
-        let mut at = 1;
-        while at < length {
-            // Words while both sides have them; a word of a side that has ended is zero.
-            if at % 8 == 0 && at + 8 <= length {
-                let (done, mask) = (word(done, at), word(mask, at));
-                let alike = if first {
-                    !has_zero_byte(done) || !has_zero_byte(mask)
-                } else {
-                    done | mask == 0
-                };
-                if alike {
-                    at += 8;
-                    continue;
-                }
-            }
-            if byte(at) != first {
-                break;
-            }
-            at += 1;
-        }
-        (first, at.min(length) as u64)
-    }
-}
-
-fn slice_from(bytes: &[u8], start: u64, length: u64) -> &[u8] {
-    let start = usize::try_from(start)
-        .unwrap_or(usize::MAX)
-        .min(bytes.len());
-    let end = start
-        .saturating_add(usize::try_from(length).unwrap_or(usize::MAX))
-        .min(bytes.len());
-    &bytes[start..end]
-}
-
-/// Eight cells as a number; those beyond the end are zero.
-fn word(cells: &[u8], at: usize) -> u64 {
-    let mut bytes = [0; 8];
-    match cells.get(at..at + 8) {
-        Some(cells) => bytes.copy_from_slice(cells),
-        None => {
-            let rest = cells.get(at..).unwrap_or(&[]);
-            bytes[..rest.len()].copy_from_slice(rest);
-        }
-    }
-    u64::from_ne_bytes(bytes)
-}
-
-fn has_zero_byte(word: u64) -> bool {
-    const LOW: u64 = 0x0101_0101_0101_0101;
-    word.wrapping_sub(LOW) & !word & (LOW << 7) != 0
 }

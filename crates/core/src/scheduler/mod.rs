@@ -1,21 +1,26 @@
 //! Hands out the blocks of a task graph in an order in which no two conflicting blocks ever run together.
 
+mod abandonment;
+mod attempts;
 mod block_states;
+mod cell_run;
 mod census;
+mod checks;
 mod counters;
 mod drain;
 mod ready_queue;
+mod records;
 mod roots;
 mod slot;
 mod unlock;
 
 pub use counters::{Counters, FailOutcome, Order, TaskInputs};
 
-use block_states::{CHECKING, DELAYED, FAILED, ORPHANED, PROCESSING};
+use block_states::{ORPHANED, PROCESSING, READY};
 use slot::Slot;
-use unlock::{complete, orphan_dependents, Scratch};
+use unlock::{complete, Scratch};
 
-use crate::{BlockIndex, BlockRecord, CoreError, TaskGraph, TaskIndex};
+use crate::{BlockIndex, CoreError, TaskGraph, TaskIndex};
 
 /// Which blocks of a [`TaskGraph`] may run now, and what became of the others.
 ///
@@ -139,46 +144,6 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Ends an attempt at a block that is processing. With tries left the block is ready again, behind all others.
-    ///
-    /// # Errors
-    /// As [`release`](Self::release).
-    pub fn fail(&mut self, task: TaskIndex, block: BlockIndex) -> Result<FailOutcome, CoreError> {
-        let outcome = self.end_attempt(task, block)?;
-        if let FailOutcome::Retry { .. } = outcome {
-            self.slots[task.at()].requeue(block.0);
-        }
-        Ok(outcome)
-    }
-
-    /// Like [`fail`](Self::fail), but a block with tries left stays pending until [`retry_now`](Self::retry_now).
-    ///
-    /// # Errors
-    /// As [`release`](Self::release).
-    pub fn fail_delayed(
-        &mut self,
-        task: TaskIndex,
-        block: BlockIndex,
-    ) -> Result<FailOutcome, CoreError> {
-        let outcome = self.end_attempt(task, block)?;
-        if let FailOutcome::Retry { .. } = outcome {
-            self.slots[task.at()].states.set(block.0, DELAYED);
-        }
-        Ok(outcome)
-    }
-
-    /// Makes a block ready that [`fail_delayed`](Self::fail_delayed) put aside; false when it wasn't (any more).
-    pub fn retry_now(&mut self, task: TaskIndex, block: BlockIndex) -> bool {
-        let Some(slot) = self.slots.get_mut(task.at()) else {
-            return false;
-        };
-        let delayed = !slot.abandoned && slot.states.get(block.0) == Some(DELAYED);
-        if delayed {
-            slot.requeue(block.0);
-        }
-        delayed
-    }
-
     /// Takes back a block that was not started: it goes to the head of its task's queue and no attempt is counted.
     /// Give several back in the reverse order of their hand-out to keep that order.
     ///
@@ -192,109 +157,12 @@ impl Scheduler {
             slot.counters.orphaned += 1;
             return Ok(());
         }
-        slot.states.set(block.0, block_states::READY);
+        slot.states.set(block.0, READY);
         slot.counters.ready += 1;
         if slot.asks() {
             slot.cleared.push_head(block.0);
         } else {
             slot.queue.push_head(block.0);
-        }
-        Ok(())
-    }
-
-    /// Completes a block that is processing as skipped: a check function said that it is done.
-    ///
-    /// # Errors
-    /// As [`release`](Self::release).
-    pub fn skip(&mut self, task: TaskIndex, block: BlockIndex) -> Result<(), CoreError> {
-        self.take_held(task, block)?;
-        complete(
-            &self.graph,
-            &mut self.slots,
-            &mut self.scratch,
-            task.at(),
-            block.0,
-            true,
-        );
-        Ok(())
-    }
-
-    /// Gives up a task: all its blocks that are ready or pending are orphaned, and so are those of all tasks
-    /// downstream. Blocks that are processing may still come back. Gives the tasks that were abandoned by this call.
-    pub fn abandon(&mut self, task: TaskIndex) -> Vec<TaskIndex> {
-        let mut abandoned = self.graph.transitive_downstream(task);
-        abandoned.retain(|task| {
-            let slot = &mut self.slots[task.at()];
-            let give_up = !slot.abandoned && slot.unsettled() > 0;
-            if give_up {
-                slot.counters.orphaned += slot.unsettled();
-                slot.counters.ready = 0;
-                slot.abandoned = true;
-                slot.roots.clear();
-                slot.scan.clear();
-                slot.scanned = 0;
-                slot.queue.clear();
-                slot.skips.clear();
-                slot.cleared.clear();
-            }
-            give_up
-        });
-        abandoned
-    }
-
-    /// On an eager scheduler, for a task with `has_check`: appends up to `n` ready blocks whose function has not been
-    /// asked yet to `out`, and gives their number. They stay ready until [`checked`](Self::checked).
-    pub fn take_unchecked(
-        &mut self,
-        task: TaskIndex,
-        n: usize,
-        out: &mut Vec<BlockIndex>,
-    ) -> usize {
-        let Some(slot) = self.slots.get_mut(task.at()).filter(|slot| slot.asks()) else {
-            return 0;
-        };
-        let grid = &self.graph.tasks[task.at()].grid;
-        let before = out.len();
-        while out.len() - before < n {
-            let Some(block) = slot.draw(grid) else { break };
-            slot.states.set(block, CHECKING);
-            out.push(BlockIndex(block));
-        }
-        out.len() - before
-    }
-
-    /// The answer for a block from [`take_unchecked`](Self::take_unchecked): done blocks are skipped (record them
-    /// first), others may be acquired. Without effect once the task is abandoned.
-    ///
-    /// # Errors
-    /// [`CoreError::NotHeld`] for a block that isn't being checked, [`CoreError::UnknownTask`],
-    /// [`CoreError::UnknownBlock`].
-    pub fn checked(
-        &mut self,
-        task: TaskIndex,
-        block: BlockIndex,
-        done: bool,
-    ) -> Result<(), CoreError> {
-        let slot = match self.slots.get_mut(task.at()) {
-            Some(slot) if slot.states.get(block.0) == Some(CHECKING) => slot,
-            _ => return Err(self.not_held(task, block)),
-        };
-        if slot.abandoned {
-            slot.states.set(block.0, ORPHANED);
-            return Ok(());
-        }
-        slot.counters.ready -= 1;
-        if done {
-            complete(
-                &self.graph,
-                &mut self.slots,
-                &mut self.scratch,
-                task.at(),
-                block.0,
-                true,
-            );
-        } else {
-            slot.requeue(block.0);
         }
         Ok(())
     }
@@ -320,65 +188,10 @@ impl Scheduler {
         counters.completed + counters.failed + counters.orphaned == counters.total
     }
 
-    /// True when the task was abandoned.
-    pub fn is_abandoned(&self, task: TaskIndex) -> bool {
-        self.slots.get(task.at()).is_some_and(|slot| slot.abandoned)
-    }
-
     /// True when the block is processing.
     pub fn is_held(&self, task: TaskIndex, block: BlockIndex) -> bool {
         let slot = self.slots.get(task.at());
         slot.is_some_and(|slot| slot.states.get(block.0) == Some(PROCESSING))
-    }
-
-    /// Failed attempts at a block so far in this run.
-    pub fn attempts(&self, task: TaskIndex, block: BlockIndex) -> u32 {
-        let slot = self.slots.get(task.at());
-        slot.and_then(|slot| slot.attempts.get(&block.0))
-            .copied()
-            .unwrap_or(0)
-    }
-
-    /// Records a block as done in its task's done map, if it has one. Call it before `release`.
-    ///
-    /// # Errors
-    /// [`CoreError::Record`] when the store can't be written.
-    pub fn record_done(
-        &mut self,
-        task: TaskIndex,
-        block: BlockIndex,
-        record: Option<&BlockRecord>,
-    ) -> Result<(), CoreError> {
-        let cell = self
-            .graph
-            .node_of_block(task, block)?
-            .grid
-            .store_cell(block);
-        if let (Some(cell), Some(done)) = (cell, self.slots[task.at()].inputs.done.as_mut()) {
-            done.record_done(cell, record)?;
-        }
-        Ok(())
-    }
-
-    /// Counts a failed attempt in the task's done map, if it has one.
-    ///
-    /// # Errors
-    /// [`CoreError::Record`] when the store can't be written.
-    pub fn record_failure(&mut self, task: TaskIndex, block: BlockIndex) -> Result<(), CoreError> {
-        let cell = self
-            .graph
-            .node_of_block(task, block)?
-            .grid
-            .store_cell(block);
-        if let (Some(cell), Some(done)) = (cell, self.slots[task.at()].inputs.done.as_mut()) {
-            done.record_failure(cell)?;
-        }
-        Ok(())
-    }
-
-    /// Gives the done maps back, one entry per task, at the end of a run.
-    pub fn into_inputs(self) -> Vec<TaskInputs> {
-        self.slots.into_iter().map(|slot| slot.inputs).collect()
     }
 
     /// Ends the hold of a block; the caller gives it its next state.
@@ -391,27 +204,6 @@ impl Scheduler {
             }
             _ => Err(self.not_held(task, block)),
         }
-    }
-
-    fn end_attempt(
-        &mut self,
-        task: TaskIndex,
-        block: BlockIndex,
-    ) -> Result<FailOutcome, CoreError> {
-        self.take_held(task, block)?;
-        let max_retries = self.graph.tasks[task.at()].spec.max_retries;
-        let slot = &mut self.slots[task.at()];
-        let attempts = slot.attempts.entry(block.0).or_default();
-        *attempts = attempts.saturating_add(1);
-        if *attempts <= max_retries && !slot.abandoned {
-            return Ok(FailOutcome::Retry {
-                attempts: *attempts,
-            });
-        }
-        slot.states.set(block.0, FAILED);
-        slot.counters.failed += 1;
-        let orphaned = orphan_dependents(&self.graph, &mut self.slots, task, block.0);
-        Ok(FailOutcome::Permanent { orphaned })
     }
 
     #[cold]

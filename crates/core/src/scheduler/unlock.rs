@@ -13,6 +13,8 @@ use crate::{BlockGrid, TaskIndex, MAX_DIMS};
 pub(super) struct Scratch {
     /// For each upstream task, axis and entry of a box: how many blocks of that task an entry waits for.
     counts: Vec<u64>,
+    /// For each upstream task: the product over the outer axes of a row.
+    rows: Vec<u64>,
     unlocked: Vec<([u64; MAX_DIMS], u64)>,
 }
 
@@ -130,29 +132,44 @@ fn unlock_box(
         return;
     }
     let dims = grid.dims();
-    let axes = count_per_axis(graph, grid, slot, scratch, readers);
-    let Scratch { counts, unlocked } = scratch;
+    count_per_axis(graph, grid, slot, scratch, readers);
+    let Scratch {
+        counts,
+        rows,
+        unlocked,
+    } = scratch;
     unlocked.clear();
+    let last = dims - 1;
+    let extent = |axis: usize| (readers.high[axis] - readers.low[axis]) as usize;
+    let counts_of_one_task: usize = (0..dims).map(extent).sum();
     let own_conflicts = grid.levels.any();
-    let (states, upstream) = (&mut slot.states, slot.upstream.len());
-    readers.for_each(grid, |entries, index| {
-        let mut needed = if own_conflicts {
-            grid.upstream_count(entries)
-        } else {
-            0
-        };
-        let mut from = 0;
-        for _ in 0..upstream {
-            let mut product = 1u64;
-            for axis in 0..dims {
-                let entry = (entries[axis] - readers.low[axis]) as usize;
-                product = product.saturating_mul(counts[from + entry]);
-                from += axes[axis];
+    let states = &mut slot.states;
+    readers.for_each_row(grid, |entries, start| {
+        // What the outer axes contribute is the same for the whole row.
+        rows.clear();
+        for counts in counts.chunks_exact(counts_of_one_task) {
+            let (mut product, mut from) = (1u64, 0);
+            for (axis, (entry, low)) in entries.iter().zip(&readers.low).take(last).enumerate() {
+                product = product.saturating_mul(counts[from + (entry - low) as usize]);
+                from += extent(axis);
             }
-            needed = needed.saturating_add(product);
+            rows.push(product);
         }
-        if states.count_up(index, needed) {
-            unlocked.push((*entries, index));
+        let mut entries = *entries;
+        for k in 0..extent(last) {
+            entries[last] = readers.low[last] + k as u64;
+            let mut needed = if own_conflicts {
+                grid.upstream_count(&entries)
+            } else {
+                0
+            };
+            for (row, counts) in rows.iter().zip(counts.chunks_exact(counts_of_one_task)) {
+                let along = counts[counts_of_one_task - extent(last) + k];
+                needed = needed.saturating_add(row.saturating_mul(along));
+            }
+            if states.count_up(start + k as u64, needed) {
+                unlocked.push((entries, start + k as u64));
+            }
         }
     });
     // Row-major order is that of the numbers along one axis, but not over several.
@@ -167,14 +184,14 @@ fn unlock_box(
     }
 }
 
-/// Fills `scratch.counts`; gives the number of entries per axis.
+/// Fills `scratch.counts`.
 fn count_per_axis(
     graph: &TaskGraph,
     grid: &BlockGrid,
     slot: &Slot,
     scratch: &mut Scratch,
     readers: &BlockBox,
-) -> [usize; MAX_DIMS] {
+) {
     scratch.counts.clear();
     for up in &slot.upstream {
         let upstream = &graph.tasks[up.at()].grid;
@@ -186,7 +203,6 @@ fn count_per_axis(
             }
         }
     }
-    std::array::from_fn(|axis| (readers.high[axis] - readers.low[axis]) as usize)
 }
 
 /// Orphans every block that needs this one, directly or through others, in all tasks; each once. Gives their number.

@@ -24,7 +24,12 @@ fn b4_more_blocks_than_can_be_counted_are_exact_or_refused() {
     let spec = task((&[0, 0, 0], &[side, side, side]), one, one, Fit::Valid);
     let grid = BlockGrid::new(&spec).expect("counted exactly");
     assert_eq!(grid.count(), 1_000_000_000_000_000_000_000);
+    assert_eq!(grid.first_in_order(), None, "its blocks have no index");
     let graph = TaskGraph::new(vec![spec], &[]).expect("a valid graph");
+    assert!(matches!(
+        graph.upstream(FIRST, BlockIndex(0)),
+        Err(CoreError::UnknownBlock { .. })
+    ));
     let (path, _, message) = validation(Scheduler::new(graph, Vec::new()).err());
     assert_eq!(path, "tasks[0].totalRoi");
     assert!(message.contains("2^53"), "{message}");

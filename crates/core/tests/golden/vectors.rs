@@ -1,5 +1,6 @@
 //! Reads the vectors: one JSON object a line.
 
+use std::io::Write;
 use std::path::Path;
 
 use bellis_core::{Roi, TaskSpec};
@@ -16,7 +17,8 @@ pub(crate) fn cases(name: &str) -> Vec<Value> {
         .lines()
         .map(|line| serde_json::from_str(line).expect("a JSON object"))
         .collect();
-    println!("{name}: {} lines", cases.len());
+    // Past the capture of the test harness, so that every run shows it.
+    writeln!(std::io::stdout().lock(), "{name}: {} lines", cases.len()).expect("stdout");
     cases
 }
 

@@ -271,22 +271,32 @@ fn the_workers_own_watchdog_counts_as_a_timeout_and_its_death_is_awaited() {
 }
 
 #[test]
-fn a_worker_that_keeps_a_block_without_starting_it_gives_it_back() {
+fn a_worker_that_keeps_a_block_without_starting_it_gives_it_back_and_goes_the_second_time() {
     let task = TaskConfig {
         timeout: SECOND.times(3),
         ..workers(1)
     };
     let (mut stage, conn) = at_work(1, task);
-    for _ in 0..5 {
-        stage.wait(SECOND);
-        if stage.now < SECOND.times(5) {
-            stage.expect_nothing();
+    let dawdle = |stage: &mut Stage| {
+        while stage.peek().is_none() {
             stage.heartbeat(conn, &[]);
+            stage.wait(SECOND);
         }
-    }
+    };
+    dawdle(&mut stage);
+    assert_eq!(stage.now, SECOND.times(5));
     stage.expect([Told::Retract(conn, vec![0])]);
     stage.give_back(conn, &[0]);
     stage.expect([Told::Grant(conn, vec![0])]);
+    dawdle(&mut stage);
+    assert_eq!(stage.now, SECOND.times(10));
+    stage.expect([
+        Told::Close(conn, CloseReason::NoAnswer),
+        Told::Kill(0, KillReason::Lost),
+    ]);
+    stage.exit(0, ExitKind::Stopped);
+    stage.failure();
+    stage.expect([Told::Start(0, 1)]);
     assert_eq!(stage.counters().failed_attempts, 0);
 }
 

@@ -203,6 +203,30 @@ fn a_worker_that_does_not_leave_is_killed() {
 }
 
 #[test]
+fn an_interrupt_ends_the_patience_with_those_who_are_leaving() {
+    let mut stage = Stage::with(1, workers(1));
+    stage.begin();
+    stage.expect([Told::Start(0, 0)]);
+    stage.started(0, true);
+    let (conn, _) = stage.arrive(0);
+    stage.succeed(conn, &[0]);
+    stage.expect([
+        Told::TaskFinished(0),
+        Told::Shutdown(conn, ShutdownReason::TaskFinished),
+    ]);
+    stage.tell(Event::Interrupt);
+    stage.expect_nothing();
+    stage.wait(Nanos::from_secs(5));
+    stage.expect([
+        Told::Close(conn, CloseReason::DidNotLeave),
+        Told::Kill(0, KillReason::Interrupted),
+    ]);
+    stage.exit(0, ExitKind::Stopped);
+    stage.expect([Told::Finished]);
+    assert_eq!(stage.run.outcome(), Some(&Outcome::Finished));
+}
+
+#[test]
 fn a_process_that_outlives_its_goodbye_is_killed_in_the_end() {
     let mut stage = Stage::with(
         1,

@@ -25,6 +25,7 @@ pub(crate) struct Trouble {
     pub(crate) never_connects: u64,
     pub(crate) clones: u64,
     pub(crate) lies: u64,
+    pub(crate) whims: u64,
     pub(crate) store_fails: u64,
     pub(crate) unusable: u64,
 }
@@ -317,6 +318,7 @@ impl Trouble {
             never_connects: 0,
             clones: 0,
             lies: 0,
+            whims: 0,
             store_fails: 0,
             unusable: 0,
         }
@@ -340,6 +342,7 @@ impl Trouble {
             never_connects: often(300),
             clones: often(300),
             lies: often(150),
+            whims: often(200),
             store_fails: often(200),
             unusable: often(40),
         }

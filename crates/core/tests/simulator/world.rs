@@ -246,6 +246,10 @@ impl World {
             for action in self.out.actions() {
                 println!("             -> {action:?}");
             }
+            for (at, task) in self.run.snapshot().tasks.iter().enumerate() {
+                let (ready, pending, out) = (task.ready, task.pending, task.processing);
+                println!("             task {at}: {ready} ready, {pending} pending, {out} out");
+            }
         }
         self.model.after(&self.plan, &self.run, &event, &self.out);
         let out = std::mem::take(&mut self.out);
@@ -477,7 +481,7 @@ impl World {
     }
 
     fn ask(&mut self, peer: usize) {
-        if self.is_at_work(peer) && !self.peers[peer].leaving {
+        if self.is_at_work(peer) && !self.peers[peer].leaving && self.peers[peer].open {
             let n = self.plan.tasks[self.task_of(peer)].concurrency;
             self.send_up(peer, Message::Acquire(n));
         }
@@ -649,6 +653,12 @@ impl World {
             return;
         }
         match order {
+            Order::Grant(blocks, _) if self.peers[peer].leaving => {
+                // It is on its way out, and says so unless it has said goodbye already.
+                if self.is_at_work(peer) && self.peers[peer].open {
+                    self.send_up(peer, Message::Returned(blocks));
+                }
+            }
             Order::Grant(blocks, alone) => {
                 self.peers[peer]
                     .queue
@@ -736,9 +746,28 @@ impl World {
             self.plan_at(ends, Happening::Ends(peer, block, 0));
         }
         if self.dice.chance(cuts) {
-            self.plan_at(ends, Happening::Arrives(peer, Message::Broken(None)));
+            // A remote peer may be back before the break is noticed.
+            if self.peers[peer].local || self.dice.chance(700) {
+                self.plan_at(ends, Happening::Arrives(peer, Message::Broken(None)));
+            }
             self.break_off(peer);
+        } else if self.dice.chance(self.plan.trouble.whims) {
+            self.change_its_mind(peer);
         }
+    }
+
+    /// It gives back what it hasn't started, and asks again later.
+    fn change_its_mind(&mut self, peer: usize) {
+        let unstarted: Vec<u64> = self.peers[peer]
+            .queue
+            .drain(..)
+            .map(|(block, _)| block)
+            .collect();
+        if self.dice.chance(500) {
+            self.send_up(peer, Message::Acquire(0));
+        }
+        self.send_up(peer, Message::Returned(unstarted));
+        self.plan_in(MILLI, SECOND, Happening::Asks(peer));
     }
 
     /// The connection breaks; what is on its way may be lost.
@@ -777,6 +806,7 @@ impl World {
             previous,
             held: &held,
         });
+        self.plan_in(Nanos(1), MILLI, Happening::Asks(peer));
         if !done.is_empty() {
             self.send_up(peer, Message::Released(done));
         }

@@ -1,26 +1,16 @@
-//! What a worker has in its hands: blocks that wait, blocks that run, results to be sent. No I/O and
-//! no clock, so that every rule about them can be tested alone.
+//! What a worker has in its hands: blocks that wait, blocks that run, and what there is to say about
+//! them. No I/O and no clock.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::end::End;
 use super::measure::{Measurement, Meter};
-use crate::codec::{self, MAX_WORKER_FRAME};
+use super::outgoing::{capped, Outgoing};
 use crate::message::{
-    BlockList, BlockResult, ErrorReport, Hello, Outcome, ResultList, Resume, ResumeToken,
-    ShutdownReason, Stats, TaskSetup, Welcome, WorkerMessage,
+    BlockList, BlockResult, ErrorReport, Hello, Outcome, Resume, ResumeToken, ShutdownReason,
+    Stats, TaskSetup, Welcome, WorkerMessage,
 };
-
-/// Results are sent at the latest when they have this many bytes of errors.
-const BATCH_BYTES: usize = 256 << 10;
-
-/// Results are sent at the latest when the last sending was this many nanoseconds ago.
-pub(super) const BATCH_NANOS: u64 = 1_000_000;
-
-/// Longest texts of an error, in bytes. Embedders have shorter bounds; this one keeps frames small
-/// whatever they do.
-const MAX_TEXT: usize = 64 << 10;
 
 /// A block that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,26 +49,12 @@ pub enum Take {
 #[error("block {0} isn't in hand")]
 pub struct NotInHand(pub u64);
 
-/// A result that was sent and may have been lost.
-struct Unacknowledged {
-    blocks: Vec<u64>,
-    frame: Vec<u8>,
-}
-
 /// See the module.
 #[derive(Default)]
 pub(super) struct Hands {
     queue: VecDeque<Granted>,
     running: Vec<Running>,
-    finished: Vec<BlockResult>,
-    finished_bytes: usize,
-    /// Frames that wait to be sent, in the plain.
-    outbox: Vec<u8>,
-    /// The first frame of a connection, which goes before everything else.
-    introduction: Vec<u8>,
-    /// The driver has answered the introduction, so that others may follow.
-    welcomed: bool,
-    last_sent: u64,
+    out: Outgoing,
     setup: Option<Arc<TaskSetup>>,
     worker: Option<u32>,
     token: Option<ResumeToken>,
@@ -87,10 +63,6 @@ pub(super) struct Hands {
     demand: u32,
     leaving: Option<ShutdownReason>,
     end: Option<End>,
-    /// Whether sent results are kept until the driver has acknowledged them.
-    keep_sent: bool,
-    sent: VecDeque<Unacknowledged>,
-    acknowledged: u64,
     meter: Meter,
 }
 
@@ -124,16 +96,16 @@ impl Hands {
         &self.running
     }
 
-    pub(super) fn has_results(&self) -> bool {
-        !self.finished.is_empty()
+    pub(super) fn out(&mut self) -> &mut Outgoing {
+        &mut self.out
     }
 
     pub(super) fn has_unsent(&self) -> bool {
-        self.has_results() || !self.outbox.is_empty()
+        self.out.has_unsent()
     }
 
     pub(super) fn is_welcome(&self) -> bool {
-        self.welcomed
+        self.out.is_welcome()
     }
 
     /// The next block, which runs from now on. Second: whether something has to be sent.
@@ -236,7 +208,7 @@ impl Hands {
             }
         };
         self.push_result(block, running.started, now, outcome);
-        Ok(self.should_send(now))
+        Ok(self.out.should_send(self.queue.len(), now))
     }
 
     /// A running block goes back without an attempt.
@@ -258,15 +230,7 @@ impl Hands {
     }
 
     fn push_result(&mut self, block: u64, started: u64, ended: u64, outcome: Outcome) {
-        self.finished_bytes += match &outcome {
-            Outcome::Failed(error) => {
-                64 + error.message.len()
-                    + error.stack.as_ref().map_or(0, String::len)
-                    + error.details.as_ref().map_or(0, String::len)
-            }
-            _ => 0,
-        };
-        self.finished.push(BlockResult {
+        self.out.add(BlockResult {
             block,
             started,
             ended,
@@ -274,60 +238,8 @@ impl Hands {
         });
     }
 
-    /// Results travel together only while more blocks wait here than have ended, that is, while the
-    /// driver's answer can't come too late; and never for long. So a lone block goes at once.
-    fn should_send(&self, now: u64) -> bool {
-        self.finished.len() >= self.queue.len()
-            || now.saturating_sub(self.last_sent) >= BATCH_NANOS
-            || self.finished_bytes >= BATCH_BYTES
-    }
-
-    /// Frames to be sent, results included, in exchange for an empty buffer.
-    pub(super) fn swap_outbox(&mut self, plain: &mut Vec<u8>, now: u64) {
-        if !self.welcomed {
-            std::mem::swap(&mut self.introduction, plain);
-            return;
-        }
-        self.pack_results();
-        self.last_sent = now;
-        std::mem::swap(&mut self.outbox, plain);
-    }
-
-    fn pack_results(&mut self) {
-        if self.finished.is_empty() {
-            return;
-        }
-        let results = std::mem::take(&mut self.finished);
-        self.finished_bytes = 0;
-        let start = self.outbox.len();
-        let message = WorkerMessage::Released {
-            results: ResultList(results),
-        };
-        self.encode(&message);
-        let WorkerMessage::Released { results } = message else {
-            return;
-        };
-        let mut results = results.0;
-        if self.keep_sent {
-            self.sent.push_back(Unacknowledged {
-                blocks: results.iter().map(|result| result.block).collect(),
-                frame: self.outbox[start..].to_vec(),
-            });
-        }
-        results.clear();
-        self.finished = results;
-    }
-
-    /// Queues a message behind everything that is to be sent before it.
-    pub(super) fn say(&mut self, message: &WorkerMessage) {
-        self.pack_results();
-        self.encode(message);
-    }
-
-    fn encode(&mut self, message: &WorkerMessage) {
-        let written = codec::encode(message, MAX_WORKER_FRAME, &mut self.outbox);
-        // Batches are cut and texts are capped far below the size of a frame.
-        debug_assert_eq!(written, Ok(()));
+    fn say(&mut self, message: &WorkerMessage) {
+        self.out.say(message);
     }
 
     /// Blocks that the driver wants run.
@@ -401,28 +313,21 @@ impl Hands {
         });
     }
 
-    /// The first message on a new connection; no other is sent before it is answered.
+    /// The first message on a new connection.
     pub(super) fn introduce(&mut self, hello: impl FnOnce() -> Hello) {
-        self.welcomed = false;
-        self.pack_results();
         let message = match self.token {
             None => WorkerMessage::Hello(hello()),
             Some(token) => {
                 let waiting = self.queue.iter().map(|waiting| waiting.block);
                 let running = self.running.iter().map(|running| running.block);
-                let sent = self
-                    .sent
-                    .iter()
-                    .flat_map(|sent| sent.blocks.iter().copied());
+                let sent = self.out.unacknowledged();
                 WorkerMessage::Resume(Resume {
                     token,
                     held: BlockList(sent.chain(running).chain(waiting).collect()),
                 })
             }
         };
-        self.introduction.clear();
-        let written = codec::encode(&message, MAX_WORKER_FRAME, &mut self.introduction);
-        debug_assert_eq!(written, Ok(()));
+        self.out.introduce(&message);
     }
 
     /// The driver's answer to the introduction. `keep_sent`: the connection may be lost and resumed.
@@ -430,37 +335,23 @@ impl Hands {
     /// False when a new worker wasn't told its task.
     pub(super) fn welcomed(&mut self, welcome: Welcome, keep_sent: bool) -> bool {
         self.worker = Some(welcome.worker);
-        self.welcomed = true;
-        let resumed = self.token.replace(welcome.token).is_some();
         if let Some(task) = welcome.task {
             self.timeout = task.timeout_millis.saturating_mul(1_000_000);
             self.setup = Some(Arc::new(task));
         }
-        if resumed {
-            self.pack_results();
-            // What had been queued for the old connection is said again or has no meaning any more.
-            self.outbox.clear();
-            self.acknowledge(welcome.received);
-            for sent in &self.sent {
-                self.outbox.extend_from_slice(&sent.frame);
-            }
+        if self.token.replace(welcome.token).is_some() {
+            self.out.welcome_back(welcome.received);
             if self.demand > 0 && self.leaving.is_none() {
                 self.say(&WorkerMessage::Acquire { n: self.demand });
             }
+        } else {
+            self.out.welcome(keep_sent);
         }
-        self.keep_sent = keep_sent;
         self.setup.is_some()
     }
 
-    /// The driver has received so many `Released` messages of this worker.
-    pub(super) fn acknowledge(&mut self, received: u64) {
-        while self.acknowledged < received && self.sent.pop_front().is_some() {
-            self.acknowledged += 1;
-        }
-    }
-
     pub(super) fn can_resume(&self) -> bool {
-        self.keep_sent && self.token.is_some() && self.end.is_none()
+        self.out.keeps_sent() && self.token.is_some() && self.end.is_none()
     }
 
     pub(super) fn heartbeat(&mut self, now: u64, round_trip: Option<u64>) {
@@ -482,27 +373,4 @@ impl Hands {
         let running = BlockList(running.collect());
         self.say(&WorkerMessage::Exiting { code, running });
     }
-}
-
-/// Cuts the texts of an error to a length that any frame can carry.
-pub(super) fn capped(mut error: ErrorReport) -> ErrorReport {
-    const NOTE: &str = " [truncated]";
-    let cut = |text: &mut String| {
-        if text.len() > MAX_TEXT {
-            let mut end = MAX_TEXT - NOTE.len();
-            while !text.is_char_boundary(end) {
-                end -= 1;
-            }
-            text.truncate(end);
-            text.push_str(NOTE);
-        }
-    };
-    cut(&mut error.name);
-    cut(&mut error.message);
-    if let Some(stack) = &mut error.stack {
-        cut(stack);
-    }
-    // Half a JSON document is none.
-    error.details = error.details.filter(|details| details.len() <= MAX_TEXT);
-    error
 }

@@ -5,19 +5,19 @@
 mod end;
 mod hands;
 mod measure;
+mod outgoing;
 mod outlet;
 mod session;
+mod shared;
 mod ticker;
 
 use std::io;
-use std::net::TcpStream;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use self::hands::Hands;
-use self::outlet::Outlet;
+use self::shared::{lock, Shared};
 use crate::message::{ErrorReport, TaskSetup, WorkerMessage};
 use crate::secret::Secret;
 
@@ -67,29 +67,6 @@ pub struct Client {
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-struct Shared {
-    options: ClientOptions,
-    /// The driver counts as one on another machine, wherever it is.
-    as_remote: bool,
-    epoch: Instant,
-    hands: Mutex<Hands>,
-    /// Something changed that a waiting call may be waiting for.
-    changed: Condvar,
-    outlet: Outlet,
-    /// Calls that wait for `changed` just now.
-    waiting: AtomicUsize,
-    /// The reading thread has nothing more to do.
-    finished: AtomicBool,
-    /// The connection was given up because the driver was silent.
-    silent: AtomicBool,
-    /// A `take` came back empty, so that somebody waits for a wake-up.
-    wanted: AtomicBool,
-    /// When the driver was last heard, in nanoseconds since `epoch`.
-    heard: AtomicU64,
-    round_trips: Mutex<ticker::RoundTrips>,
-    clock: ticker::Clock,
-}
-
 impl Client {
     /// Starts connecting; comes back at once. See [`wait_connected`](Client::wait_connected).
     ///
@@ -107,21 +84,7 @@ impl Client {
     }
 
     fn start(options: ClientOptions, as_remote: bool) -> io::Result<Client> {
-        let shared = Arc::new(Shared {
-            options,
-            as_remote,
-            epoch: Instant::now(),
-            hands: Mutex::default(),
-            changed: Condvar::new(),
-            outlet: Outlet::default(),
-            waiting: AtomicUsize::new(0),
-            finished: AtomicBool::new(false),
-            silent: AtomicBool::new(false),
-            wanted: AtomicBool::new(true),
-            heard: AtomicU64::new(0),
-            round_trips: Mutex::default(),
-            clock: ticker::Clock::default(),
-        });
+        let shared = Arc::new(Shared::new(options, as_remote));
         let reader = {
             let shared = Arc::clone(&shared);
             thread("bellis-reader")?.spawn(move || session::run(&shared))?
@@ -194,7 +157,9 @@ impl Client {
         if send {
             self.shared.flush();
         } else {
-            self.shared.clock.wake_before(now + hands::BATCH_NANOS * 2);
+            self.shared
+                .clock
+                .wake_before(now + outgoing::BATCH_NANOS * 2);
         }
         Ok(())
     }
@@ -227,9 +192,9 @@ impl Client {
 
     /// This worker can't work at all. `fatal`: and no other one could, so the run should end.
     pub fn unusable(&self, fatal: bool, error: ErrorReport) {
-        let error = hands::capped(error);
+        let error = outgoing::capped(error);
         let message = WorkerMessage::Unusable { fatal, error };
-        self.shared.hands().say(&message);
+        self.shared.hands().out().say(&message);
         self.shared.flush();
     }
 
@@ -329,109 +294,6 @@ impl Drop for Client {
     fn drop(&mut self) {
         self.close_now();
     }
-}
-
-impl Shared {
-    fn now(&self) -> u64 {
-        u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
-    }
-
-    fn hands(&self) -> MutexGuard<'_, Hands> {
-        lock(&self.hands)
-    }
-
-    /// Waits for a change until `end` (for ever without); `None` when it has passed.
-    fn wait<'a>(
-        &self,
-        hands: MutexGuard<'a, Hands>,
-        end: Option<Instant>,
-    ) -> Option<MutexGuard<'a, Hands>> {
-        /// Longer waits are cut: some systems can't wait for years.
-        const LONGEST: Duration = Duration::from_secs(3600);
-        let left = match end {
-            None => LONGEST,
-            Some(end) => end.checked_duration_since(Instant::now())?,
-        };
-        if left.is_zero() {
-            return None;
-        }
-        self.waiting.fetch_add(1, Ordering::SeqCst);
-        let waited = self.changed.wait_timeout(hands, left.min(LONGEST));
-        self.waiting.fetch_sub(1, Ordering::SeqCst);
-        Some(waited.unwrap_or_else(PoisonError::into_inner).0)
-    }
-
-    fn take(&self, hands: &mut Hands) -> Take {
-        let now = self.now();
-        let (take, send) = hands.take(now);
-        match take {
-            Take::Empty => self.wanted.store(true, Ordering::Release),
-            Take::Block(_) => {
-                if let Some(running) = hands.running().last() {
-                    self.clock.wake_before(running.deadline);
-                }
-            }
-            _ => {}
-        }
-        if send {
-            // Only the first time; everything else is sent by who finishes a block.
-            self.clock.wake_before(now);
-        }
-        take
-    }
-
-    /// Sends what waits to be sent. Blocks only while the driver takes nothing in.
-    fn flush(&self) {
-        self.outlet.flush(self);
-    }
-
-    /// Tells everybody who waits.
-    fn wake(&self) {
-        self.notify();
-        if self.wanted.swap(false, Ordering::AcqRel) {
-            (self.options.on_wake)();
-        }
-    }
-
-    fn notify(&self) {
-        if self.waiting.load(Ordering::SeqCst) > 0 {
-            self.changed.notify_all();
-        }
-    }
-
-    /// Everything is over.
-    fn finish_all(&self, end: End) {
-        let (end, ours) = {
-            let mut hands = self.hands();
-            let ours = hands.is_over();
-            let end = if hands.is_leaving() {
-                hands.end().unwrap_or(end)
-            } else {
-                end
-            };
-            hands.finish_all(end.clone());
-            (end, ours)
-        };
-        self.outlet.close();
-        self.clock.stop();
-        self.finished.store(true, Ordering::SeqCst);
-        self.wanted.store(true, Ordering::Release);
-        self.wake();
-        if let (false, Some(on_end)) = (ours, &self.options.on_end) {
-            on_end(&end);
-        }
-    }
-
-    fn connected(&self, stream: TcpStream, sealer: crate::noise::Sealer) {
-        self.heard.store(self.now(), Ordering::Release);
-        self.outlet.open(stream, sealer);
-    }
-}
-
-/// A poisoned lock means that a thread panicked between two statements that can't: the state is
-/// whole.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn thread(name: &str) -> io::Result<std::thread::Builder> {

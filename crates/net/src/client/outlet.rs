@@ -5,7 +5,7 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
 
-use super::{lock, Shared};
+use super::shared::{lock, Shared};
 use crate::codec;
 use crate::noise::Sealer;
 
@@ -78,7 +78,8 @@ impl Outlet {
             };
             while self.dirty.swap(false, Ordering::SeqCst) {
                 let Some(line) = line.as_mut() else { break };
-                shared.hands().swap_outbox(&mut line.plain, shared.now());
+                let now = shared.now();
+                shared.hands().out().swap(&mut line.plain, now);
                 if line.send().is_err() {
                     // The reading thread notices, and knows what to do.
                     let _ = line.stream.shutdown(Shutdown::Both);

@@ -6,7 +6,8 @@ use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::{lock, End, Shared};
+use super::shared::{lock, Shared};
+use super::End;
 use crate::codec::{Alert, FrameError, FrameReader, MAX_DRIVER_FRAME};
 use crate::greeting::{Greeting, MAX_GREETING};
 use crate::machine;
@@ -272,7 +273,7 @@ fn on_message(shared: &Shared, message: DriverMessage, remote: bool) -> Result<(
         }
         DriverMessage::Retract { mut blocks } => shared.hands().retracted(&mut blocks.0),
         DriverMessage::Pong { echo, received } => {
-            shared.hands().acknowledge(received);
+            shared.hands().out().acknowledge(received);
             let round_trip = shared.now().saturating_sub(echo);
             lock(&shared.round_trips).add(round_trip);
         }

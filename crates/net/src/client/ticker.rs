@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::hands::BATCH_NANOS;
-use super::{lock, Shared};
+use super::outgoing::BATCH_NANOS;
+use super::shared::{lock, Shared};
 
 /// The exit code of a worker that its own watchdog ended.
 pub const DEADLINE_EXIT_CODE: i32 = 87;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::machine;
 
 /// Connections that may wait to be accepted.
+#[cfg(unix)]
 const BACKLOG: i32 = 4096;
 
 /// How long a detected address may take to prove that it leads here.

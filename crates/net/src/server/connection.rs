@@ -30,7 +30,7 @@ pub(super) async fn read(
     // What came together with the introduction.
     let mut going = take_in(desk, conn, &mut reader).is_ok();
     while going {
-        let room = desk.borrow_mut().wait_for_room(conn);
+        let room = desk.borrow_mut().peers.wait_for_room(conn);
         if let Some(room) = room {
             room.notified().await;
             // It may have been an old signal.

@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -16,8 +17,10 @@ use tokio::sync::Notify;
 
 use super::commands::Command;
 use super::host::{Host, Notice, StrangerReason};
-use super::peer::{Peer, Sent};
+use super::peer::Peer;
 use super::sessions::Sessions;
+use super::strangers::Strangers;
+use super::table::Table;
 use super::translate;
 use crate::message::{
     self, BlockList, CloseReason, DriverMessage, ResumeToken, TaskSetup, Welcome, WorkerMessage,
@@ -48,12 +51,12 @@ pub(super) struct Desk {
     tasks: Vec<TaskSetup>,
     names: HashMap<String, TaskIndex>,
     ids: ConnectionIds,
-    peers: Vec<Option<Peer>>,
+    pub(super) peers: Table,
     sessions: Sessions,
+    strangers: Strangers,
     epoch: Instant,
     /// When the run will be told the time.
     pub(super) armed: Nanos,
-    dirty: Vec<ConnectionId>,
     changed: bool,
     /// Every peer counts as one on another machine.
     pub(super) all_remote: bool,
@@ -81,11 +84,11 @@ impl Desk {
             host,
             tasks,
             ids: ConnectionIds::new(),
-            peers: Vec::new(),
+            peers: Table::default(),
             sessions: Sessions::default(),
+            strangers: Strangers::default(),
             epoch,
             armed: Nanos::MAX,
-            dirty: Vec::new(),
             changed: false,
             all_remote: false,
             signals: Rc::default(),
@@ -106,6 +109,14 @@ impl Desk {
 
     pub(super) fn notice(&mut self, notice: Notice) {
         self.host.borrow_mut().notice(notice);
+    }
+
+    /// A peer doesn't belong here.
+    pub(super) fn turned_away(&mut self, address: SocketAddr, reason: StrangerReason) {
+        let notice = self.strangers.notice(address, reason, Instant::now());
+        if let Some(notice) = notice {
+            self.notice(notice);
+        }
     }
 
     /// Tells the run what happened and does what it wants.
@@ -215,7 +226,7 @@ impl Desk {
     }
 
     fn welcome(&mut self, conn: ConnectionId, worker: WorkerId, task: TaskIndex) {
-        let Some(peer) = peer(&mut self.peers, conn) else {
+        let Some(peer) = self.peers.get(conn) else {
             return;
         };
         let setup = match self.tasks.get(task.0 as usize) {
@@ -245,59 +256,9 @@ impl Desk {
     }
 
     fn say(&mut self, conn: ConnectionId, message: &DriverMessage) {
-        let Some(peer) = peer(&mut self.peers, conn) else {
-            return;
-        };
-        // Setups are measured before the run starts, everything else is short.
-        let said = peer.say(message);
-        debug_assert_eq!(said, Ok(()));
-        if !peer.dirty {
-            peer.dirty = true;
-            self.dirty.push(conn);
+        if self.peers.say(conn, message) {
             self.signals.flush.notify_one();
         }
-    }
-
-    /// Sends what waits. Gives the connections whose sockets take no more just now, so that somebody
-    /// waits for them.
-    pub(super) fn flush(&mut self, blocked: &mut Vec<(ConnectionId, Rc<TcpStream>)>) {
-        for conn in self.dirty.drain(..) {
-            let Some(peer) = peer(&mut self.peers, conn) else {
-                continue;
-            };
-            peer.dirty = false;
-            if peer.writing {
-                continue;
-            }
-            match peer.send() {
-                Sent::All => {}
-                Sent::Part => {
-                    peer.writing = true;
-                    blocked.push((conn, Rc::clone(peer.stream())));
-                }
-                Sent::Broken => peer.hang_up(),
-            }
-        }
-    }
-
-    /// The socket takes more. False when there is nothing more to wait for.
-    pub(super) fn write_more(&mut self, conn: ConnectionId) -> bool {
-        let Some(peer) = peer(&mut self.peers, conn) else {
-            return false;
-        };
-        match peer.send() {
-            Sent::All => {}
-            Sent::Part => return true,
-            Sent::Broken => peer.hang_up(),
-        }
-        peer.writing = false;
-        false
-    }
-
-    /// A signal for when this peer has caught up; `None` when it isn't behind.
-    pub(super) fn wait_for_room(&mut self, conn: ConnectionId) -> Option<Rc<Notify>> {
-        let peer = peer(&mut self.peers, conn)?;
-        peer.is_behind().then(|| Rc::clone(&peer.room))
     }
 
     /// A peer passed the handshake and introduced itself. Gives the name of its connection.
@@ -322,7 +283,7 @@ impl Desk {
                 if !local {
                     self.sessions.began(token, conn);
                 }
-                self.seat(peer);
+                self.peers.seat(peer);
                 let worker = hello.worker.map(WorkerId);
                 let hello = Hello {
                     task,
@@ -337,19 +298,19 @@ impl Desk {
                 let mut newcomer = Peer::new(conn, Rc::clone(stream), sealer, resume.token);
                 newcomer.resumed = true;
                 let Some(session) = self.sessions.find(resume.token) else {
-                    self.seat(newcomer);
+                    self.peers.seat(newcomer);
                     let reason = message::ShutdownReason::Forgotten;
                     self.say(conn, &DriverMessage::Shutdown { reason });
                     return Ok(conn);
                 };
                 let previous = session.conn;
                 // The old connection may still look alive, and then it knows best.
-                newcomer.received = match peer(&mut self.peers, previous) {
+                newcomer.received = match self.peers.get(previous) {
                     Some(old) => old.received,
                     None => session.received,
                 };
                 self.sessions.began(resume.token, conn);
-                self.seat(newcomer);
+                self.peers.seat(newcomer);
                 let held: Vec<BlockIndex> = resume.held.0.into_iter().map(BlockIndex).collect();
                 self.tell(Event::Resumed {
                     conn,
@@ -364,14 +325,6 @@ impl Desk {
         }
     }
 
-    fn seat(&mut self, peer: Peer) {
-        let slot = peer.conn.slot as usize;
-        if self.peers.len() <= slot {
-            self.peers.resize_with(slot + 1, || None);
-        }
-        self.peers[slot] = Some(peer);
-    }
-
     /// A message came in.
     ///
     /// # Errors
@@ -381,7 +334,7 @@ impl Desk {
         conn: ConnectionId,
         message: WorkerMessage,
     ) -> Result<(), Ended> {
-        let peer = peer(&mut self.peers, conn).ok_or(Ended)?;
+        let peer = self.peers.get(conn).ok_or(Ended)?;
         match message {
             WorkerMessage::Released { results } => {
                 peer.received += 1;
@@ -455,49 +408,29 @@ impl Desk {
 
     /// A peer broke the rules.
     pub(super) fn throw_out_stranger(&mut self, conn: ConnectionId, what: &str) {
-        let Some(peer) = peer(&mut self.peers, conn) else {
+        let Some(peer) = self.peers.get(conn) else {
             return;
         };
         if let Ok(address) = peer.stream().peer_addr() {
-            let reason = StrangerReason::Malformed(what.to_owned());
-            let untold = 0;
-            self.notice(Notice::Stranger {
-                address,
-                reason,
-                untold,
-            });
+            self.turned_away(address, StrangerReason::Malformed(what.to_owned()));
         }
-        let running = self.unseat(conn, Some(CloseReason::Malformed));
-        if let Some(peer) = running {
+        if let Some(peer) = self.peers.unseat(conn, Some(CloseReason::Malformed)) {
             self.tell_disconnected(&peer);
         }
     }
 
     /// The run has forgotten this connection.
     fn throw_out(&mut self, conn: ConnectionId, reason: CloseReason) {
-        if let Some(peer) = self.unseat(conn, Some(reason)) {
+        if let Some(peer) = self.peers.unseat(conn, Some(reason)) {
             if reason != CloseReason::Replaced {
                 self.sessions.ended(peer.token);
             }
         }
     }
 
-    /// Takes a peer off the table, with a last message.
-    fn unseat(&mut self, conn: ConnectionId, reason: Option<CloseReason>) -> Option<Peer> {
-        let seat = self.peers.get_mut(conn.slot as usize)?;
-        let mut peer = seat.take_if(|peer| peer.conn == conn)?;
-        if let Some(reason) = reason {
-            // Whether it arrives or not makes no difference to anybody but the reader of a log.
-            let _ = peer.say(&DriverMessage::Closing { reason });
-        }
-        let _ = peer.send();
-        peer.hang_up();
-        Some(peer)
-    }
-
     /// Nothing more comes from this connection; its name is free.
     pub(super) fn disconnected(&mut self, conn: ConnectionId) {
-        if let Some(peer) = self.unseat(conn, None) {
+        if let Some(peer) = self.peers.unseat(conn, None) {
             self.tell_disconnected(&peer);
         }
         self.ids.free(conn);
@@ -519,14 +452,4 @@ impl Desk {
             loss,
         });
     }
-
-    /// Bytes that peers haven't taken in yet.
-    pub(super) fn backlog(&self) -> usize {
-        self.peers.iter().flatten().map(Peer::backlog).sum()
-    }
-}
-
-fn peer(peers: &mut [Option<Peer>], conn: ConnectionId) -> Option<&mut Peer> {
-    let peer = peers.get_mut(conn.slot as usize)?.as_mut()?;
-    (peer.conn == conn).then_some(peer)
 }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::net::SocketAddr;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -19,9 +19,6 @@ use crate::socket;
 
 /// Handshakes at once. While there are as many, others wait in the system's queue.
 const HANDSHAKES: usize = 512;
-
-/// Notices about strangers come this far apart.
-const NOTICE_EVERY: Duration = Duration::from_secs(10);
 
 /// Who may come in.
 pub(super) struct Rules {
@@ -39,15 +36,15 @@ pub(super) async fn listen(listener: TcpListener, rules: Rules, desk: SharedDesk
         desk,
         inside: Cell::new(0),
         handshakes: Semaphore::new(HANDSHAKES),
-        last_notice: Cell::new(None),
-        untold: Cell::new(0),
     });
     loop {
         match listener.accept().await {
             Ok((stream, address)) => {
                 if door.inside.get() >= door.rules.most {
                     refuse(&stream).await;
-                    door.turned_away(address, StrangerReason::TooMany);
+                    door.desk
+                        .borrow_mut()
+                        .turned_away(address, StrangerReason::TooMany);
                     continue;
                 }
                 if let Ok(permit) = door.handshakes.acquire().await {
@@ -74,30 +71,6 @@ struct Door {
     /// Connections, those in their handshake included.
     inside: Cell<usize>,
     handshakes: Semaphore,
-    last_notice: Cell<Option<Instant>>,
-    untold: Cell<u64>,
-}
-
-impl Door {
-    fn turned_away(&self, address: SocketAddr, reason: StrangerReason) {
-        let now = Instant::now();
-        let recently = self
-            .last_notice
-            .get()
-            .is_some_and(|last| now.duration_since(last) < NOTICE_EVERY);
-        if recently {
-            self.untold.set(self.untold.get().saturating_add(1));
-            return;
-        }
-        self.last_notice.set(Some(now));
-        let untold = self.untold.replace(0);
-        let notice = Notice::Stranger {
-            address,
-            reason,
-            untold,
-        };
-        self.desk.borrow_mut().notice(notice);
-    }
 }
 
 /// Counts one connection for as long as it lives.
@@ -135,6 +108,6 @@ async fn receive(stream: TcpStream, address: SocketAddr, guest: Guest) {
         Ok((conn, reader)) => connection::read(&door.desk, conn, stream, reader).await,
         // A peer that thought better of it is nobody's business.
         Err(StrangerReason::HungUp) => {}
-        Err(reason) => door.turned_away(address, reason),
+        Err(reason) => door.desk.borrow_mut().turned_away(address, reason),
     }
 }

@@ -11,6 +11,8 @@ mod keeper;
 mod listener;
 mod peer;
 mod sessions;
+mod strangers;
+mod table;
 mod tasks;
 mod translate;
 
@@ -261,7 +263,7 @@ async fn serve(serving: Serving) -> Ended {
         doors.abort();
     }
     let _ = timeout(LAST_WORDS, async {
-        while desk.borrow().backlog() > 0 {
+        while desk.borrow().peers.backlog() > 0 {
             sleep(Duration::from_millis(1)).await;
         }
     })
@@ -291,12 +293,12 @@ async fn flush(desk: &SharedDesk, signals: &Signals, tasks: &Tasks) {
     let mut blocked = Vec::new();
     loop {
         signals.flush.notified().await;
-        desk.borrow_mut().flush(&mut blocked);
+        desk.borrow_mut().peers.flush(&mut blocked);
         for (conn, stream) in blocked.drain(..) {
             let desk = Rc::clone(desk);
             tasks.spawn(async move {
                 while stream.writable().await.is_ok() {
-                    if !desk.borrow_mut().write_more(conn) {
+                    if !desk.borrow_mut().peers.write_more(conn) {
                         return;
                     }
                 }

@@ -357,6 +357,22 @@ fn a_driver_that_goes_away_is_told_once() {
 }
 
 #[test]
+fn a_driver_that_falls_silent_is_gone_after_five_seconds() {
+    let listener = Listener::new();
+    let (client, driver) = listener.welcome(listener.options(), setup());
+    let began = std::time::Instant::now();
+    assert_eq!(client.take_timeout(PATIENCE), Take::Lost);
+    let waited = began.elapsed();
+    assert!(waited >= Duration::from_millis(4_900), "{waited:?}");
+    assert!(waited < Duration::from_secs(9), "{waited:?}");
+    let Some(End::Gone(text)) = client.end() else {
+        panic!("{:?}", client.end())
+    };
+    assert!(text.contains("nothing was heard"), "{text}");
+    drop(driver);
+}
+
+#[test]
 fn no_driver_at_all_is_one_that_is_gone() {
     let listener = Listener::new();
     let options = listener.options();

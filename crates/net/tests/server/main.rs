@@ -1,5 +1,6 @@
 //! The server against real clients, against workers that a test plays, and against strangers.
 
+mod cuts;
 mod peer;
 mod resume;
 mod rig;

@@ -150,7 +150,7 @@ fn broken_rules_end_that_connection_only() {
         let (mut peer, _) = Peer::welcome(&rig);
         let (mut other, _) = Peer::welcome(&rig);
         breaks(&mut peer);
-        assert_eq!(peer.hear_out(), [closing.clone()], "{what}");
+        assert_eq!(peer.hear_out(), std::slice::from_ref(&closing), "{what}");
         assert!(
             matches!(reason(rig.hear_notice()), StrangerReason::Malformed(_)),
             "{what}"

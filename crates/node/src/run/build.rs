@@ -7,14 +7,13 @@ use std::path::Path;
 use bellis_core::run::{Nanos, OnBlockError, RunConfig, TaskConfig};
 use bellis_core::{DoneMap, Order, SkipMask, TaskGraph, TaskInputs};
 use bellis_net::message::{Bytes, Fit, TaskGeometry, TaskSetup};
-use bellis_tracking::{
-    Layout, Notice, OnLayoutMismatch, OpenOptions, StoreKeeper, StoredRoi, TrackingStore,
-};
+use bellis_tracking::{Notice, StoreKeeper};
 
 use super::config::{NativeRunConfig, NativeRunTask};
 use crate::dto::{self, integers, NativeTaskSpec};
 use crate::error::Failure;
 use crate::graph::core_specs;
+use crate::store_plan::StorePlan;
 
 /// The stores of a run, and what the scheduler is told about each task.
 pub(super) struct Stores {
@@ -46,7 +45,14 @@ pub(super) fn open_stores(config: &NativeRunConfig) -> Result<Stores, Failure> {
     for (position, task) in config.tasks.iter().enumerate() {
         let mut done: Option<Box<dyn DoneMap + Send>> = None;
         if let Some(path) = &task.tracking_path {
-            let mut store = open_store(Path::new(path), task)?;
+            let mut store = StorePlan {
+                path: Path::new(path),
+                spec: &task.spec,
+                resource_tracking: task.resource_tracking,
+                on_layout_mismatch: &task.on_layout_mismatch,
+                grown_from: task.grown_from.as_ref(),
+            }
+            .open()?;
             let notices = store.take_notices().into_iter();
             stores
                 .notices
@@ -65,27 +71,6 @@ pub(super) fn open_stores(config: &NativeRunConfig) -> Result<Stores, Failure> {
         });
     }
     Ok(stores)
-}
-
-fn open_store(path: &Path, task: &NativeRunTask) -> Result<TrackingStore, Failure> {
-    let layout = Layout::of_task(&task.spec.to_core()?)?;
-    let grown_from = match &task.grown_from {
-        None => None,
-        Some(roi) => Some(StoredRoi {
-            offset: integers("grownFrom.offset", &roi.offset)?,
-            shape: integers("grownFrom.shape", &roi.shape)?,
-        }),
-    };
-    let options = OpenOptions {
-        resource_tracking: task.resource_tracking,
-        on_layout_mismatch: match task.on_layout_mismatch.as_str() {
-            "recreate" => OnLayoutMismatch::Recreate,
-            _ => OnLayoutMismatch::Error,
-        },
-        grown_from,
-        ..OpenOptions::default()
-    };
-    Ok(TrackingStore::open(path, &layout, options)?)
 }
 
 /// The settings of a run that begins at `now`, in UNIX seconds.

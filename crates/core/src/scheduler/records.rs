@@ -1,0 +1,48 @@
+//! Marks in the done maps of the tasks, which the scheduler holds for its run.
+
+use super::{Scheduler, TaskInputs};
+use crate::{BlockIndex, BlockRecord, CoreError, TaskIndex};
+
+impl Scheduler {
+    /// Records a block as done in its task's done map, if it has one. Call it before `release`.
+    ///
+    /// # Errors
+    /// [`CoreError::Record`] when the store can't be written.
+    pub fn record_done(
+        &mut self,
+        task: TaskIndex,
+        block: BlockIndex,
+        record: Option<&BlockRecord>,
+    ) -> Result<(), CoreError> {
+        let cell = self
+            .graph
+            .node_of_block(task, block)?
+            .grid
+            .store_cell(block);
+        if let (Some(cell), Some(done)) = (cell, self.slots[task.at()].inputs.done.as_mut()) {
+            done.record_done(cell, record)?;
+        }
+        Ok(())
+    }
+
+    /// Counts a failed attempt in the task's done map, if it has one.
+    ///
+    /// # Errors
+    /// [`CoreError::Record`] when the store can't be written.
+    pub fn record_failure(&mut self, task: TaskIndex, block: BlockIndex) -> Result<(), CoreError> {
+        let cell = self
+            .graph
+            .node_of_block(task, block)?
+            .grid
+            .store_cell(block);
+        if let (Some(cell), Some(done)) = (cell, self.slots[task.at()].inputs.done.as_mut()) {
+            done.record_failure(cell)?;
+        }
+        Ok(())
+    }
+
+    /// Gives the done maps back, one entry per task, at the end of a run.
+    pub fn into_inputs(self) -> Vec<TaskInputs> {
+        self.slots.into_iter().map(|slot| slot.inputs).collect()
+    }
+}
