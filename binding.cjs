@@ -893,6 +893,7 @@ module.exports.serialBegin = nativeBinding.serialBegin
 module.exports.serialChecked = nativeBinding.serialChecked
 module.exports.serialEnd = nativeBinding.serialEnd
 module.exports.serialFail = nativeBinding.serialFail
+module.exports.serialFree = nativeBinding.serialFree
 module.exports.serialGiveBack = nativeBinding.serialGiveBack
 module.exports.serialProfileEnd = nativeBinding.serialProfileEnd
 module.exports.serialProfileStart = nativeBinding.serialProfileStart

@@ -715,8 +715,8 @@ export declare function runSnapshot(handle: number): { ok: NativeRunSnapshot | n
 export declare function runsRead(directory: string): Promise<{ ok: string[] } | { error: NativeError }>
 
 /**
- * Opens the stores, listens, and begins the run on a thread of its own. `onEvent` is called on this thread,
- * perhaps before the promise resolves, and last with `finished`; the process stays alive until then.
+ * Opens the stores, listens, and begins the run on a thread of its own. `onEvent` is called on this thread, and
+ * last with `finished`; the process stays alive until then.
  */
 export declare function runStart(config: NativeRunConfig, onEvent: (event: NativeRunEvent) => void): Promise<{ ok: NativeRun } | { error: NativeError }>
 
@@ -785,6 +785,9 @@ export declare function serialEnd(handle: number, outcome: NativeRunResult['outc
 
 /** The block failed, for good: a serial run has no retries. */
 export declare function serialFail(handle: number, task: number, block: number, error: NativeErrorReport): { ok: null } | { error: NativeError }
+
+/** Drops a serial run and closes its stores without waiting for the disk; unknown handles are ignored. */
+export declare function serialFree(handle: number): void
 
 /** Slots: 0 handle, 1 task, 2 block. A block that was taken goes back as if it had never been. */
 export declare function serialGiveBack(): number

@@ -1,4 +1,5 @@
 /** Runs in the driver, as the addon offers them. */
+import { EndAtExit } from './end-at-exit.js';
 import {
 	binding,
 	type NativeErrorReport,
@@ -13,9 +14,12 @@ import {
 export type { NativeRun } from './native.js';
 export * from './native-serial.js';
 
+/** A process that exits in the middle of a run gives back locks and removes the secret. */
+const live = new EndAtExit((handle) => binding.runFree(handle));
+
 /**
- * Opens the stores, listens, and begins the run on a thread of its own. `onEvent` is called here, perhaps before
- * the promise resolves, and last with `finished`; the process stays alive until then.
+ * Opens the stores, listens, and begins the run on a thread of its own. `onEvent` is called after the promise
+ * has resolved, and last with `finished`; the process stays alive until then.
  *
  * @throws UncoveredError, LayoutMismatchError, StoreError, StoreLockedError, ConnectionError; nothing has begun then
  */
@@ -23,7 +27,9 @@ export async function runStart(
 	config: NativeRunConfig,
 	onEvent: (event: NativeRunEvent) => void,
 ): Promise<NativeRun> {
-	return unwrap(await binding.runStart(config, onEvent));
+	const run = unwrap(await binding.runStart(config, onEvent));
+	live.add(run.handle);
+	return run;
 }
 
 /** What a launcher says of a worker that it started. */
@@ -93,5 +99,6 @@ export function runSnapshot(handle: number): NativeRunSnapshot | null {
 
 /** Forgets a run after `finished`. */
 export function runFree(handle: number): void {
+	live.delete(handle);
 	binding.runFree(handle);
 }

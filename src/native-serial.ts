@@ -1,5 +1,6 @@
 /** Runs without workers, as the addon offers them: this thread takes blocks and gives them back. */
 import type { BlockStats } from './block.js';
+import { EndAtExit } from './end-at-exit.js';
 import {
 	binding,
 	FAILED,
@@ -12,13 +13,18 @@ import {
 	unwrap,
 } from './native.js';
 
+/** A process that exits in the middle of a run gives back the locks of its stores. */
+const live = new EndAtExit((handle) => binding.serialFree(handle));
+
 /**
  * Opens the stores of a run. Retries, workers and timeouts in the config mean nothing here.
  *
  * @throws UncoveredError, LayoutMismatchError, StoreError, StoreLockedError; nothing has begun then
  */
 export async function serialStart(config: NativeRunConfig): Promise<number> {
-	return unwrap(await binding.serialStart(config));
+	const handle = unwrap(await binding.serialStart(config));
+	live.add(handle);
+	return handle;
 }
 
 /** The next block of a task, after skipping what is done or masked; -1 when none is ready. */
@@ -91,6 +97,7 @@ export async function serialEnd(
 	handle: number,
 	outcome: NativeRunResult['outcome'],
 ): Promise<NativeRunResult> {
+	live.delete(handle);
 	return unwrap(await binding.serialEnd(handle, outcome));
 }
 

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use bellis_core::run::{Run, RunSnapshot};
 use bellis_core::Scheduler;
 use bellis_net::{
-    bind, own_machine, BindError, Command, Commands, Secret, ServeError, Server, ServerOptions,
+    bind, own_machine, BindError, Bound, Command, Commands, Secret, ServeError, Server,
+    ServerOptions,
 };
 use napi::bindgen_prelude::{AsyncTask, Function};
 use napi::{Env, Task};
@@ -81,8 +82,8 @@ pub struct Start {
     events: Option<Events>,
 }
 
-/// Opens the stores, listens, and begins the run on a thread of its own. `onEvent` is called on this thread,
-/// perhaps before the promise resolves, and last with `finished`; the process stays alive until then.
+/// Opens the stores, listens, and begins the run on a thread of its own. `onEvent` is called on this thread, and
+/// last with `finished`; the process stays alive until then.
 #[napi(ts_return_type = "Promise<{ ok: NativeRun } | { error: NativeError }>")]
 pub fn run_start(
     env: &Env,
@@ -119,34 +120,53 @@ fn end_with_environment(env: &Env) -> napi::Result<()> {
     Ok(())
 }
 
-/// What the thread pool has made, on its way to the thread of the environment.
-pub struct Started {
-    live: Live,
-    run: NativeRun,
+/// What the thread pool has made. The run begins on the thread of the environment, so that it never goes on
+/// without somebody who can end it.
+pub struct Prepared {
+    bound: Bound,
+    options: ServerOptions,
+    run: Box<Run>,
+    host: RunHost,
+    native: NativeRun,
 }
 
 impl Task for Start {
-    type Output = Result<Started, Failure>;
+    type Output = Result<Prepared, Failure>;
     type JsValue = Envelope<NativeRun>;
 
     fn compute(&mut self) -> napi::Result<Self::Output> {
         let events = self.events.take();
         Ok(guarded(|| {
             let events = events.ok_or_else(|| NativeError::internal("a run was started twice"))?;
-            start(&self.config, events)
+            prepare(&self.config, events)
         }))
     }
 
     fn resolve(&mut self, _env: Env, output: Self::Output) -> napi::Result<Self::JsValue> {
-        let started = output.and_then(|Started { live, mut run }| {
-            run.handle = with_runs(|runs| runs.insert(live))?;
-            Ok(run)
-        });
-        Ok(to_envelope(started))
+        Ok(to_envelope(guarded(|| begin(output?))))
     }
 }
 
-fn start(config: &NativeRunConfig, events: Events) -> Result<Started, Failure> {
+fn begin(prepared: Prepared) -> Result<NativeRun, Failure> {
+    let Prepared {
+        bound,
+        options,
+        run,
+        host,
+        native,
+    } = prepared;
+    let snapshot = Arc::clone(&host.snapshot);
+    let server = Server::start(bound, options, *run, Box::new(host))?;
+    let live = Live {
+        commands: server.commands(),
+        snapshot,
+        server: Some(server),
+    };
+    let handle = with_runs(|runs| runs.insert(live))?;
+    Ok(NativeRun { handle, ..native })
+}
+
+fn prepare(config: &NativeRunConfig, events: Events) -> Result<Prepared, Failure> {
     let graph = build::graph(config, true)?;
     let setups = build::task_setups(config)?;
     let bound = bind(config.host.as_deref())?;
@@ -183,7 +203,7 @@ fn start(config: &NativeRunConfig, events: Events) -> Result<Started, Failure> {
     let snapshot = Arc::new(Mutex::new(Some(run.snapshot())));
     let host = RunHost {
         events,
-        snapshot: Arc::clone(&snapshot),
+        snapshot,
         calendar: Calendar { zero },
         measured: config
             .tasks
@@ -201,13 +221,13 @@ fn start(config: &NativeRunConfig, events: Events) -> Result<Started, Failure> {
     if !stores.keepers.is_empty() {
         options.keeper = Some(Box::new(StoresKeeper(stores.keepers)));
     }
-    let server = Server::start(bound, options, run, Box::new(host))?;
-    let live = Live {
-        commands: server.commands(),
-        snapshot,
-        server: Some(server),
-    };
-    Ok(Started { live, run: native })
+    Ok(Prepared {
+        bound,
+        options,
+        run: Box::new(run),
+        host,
+        native,
+    })
 }
 
 /// Where the secret's folder goes: workers on other machines see it only on a shared file system, where

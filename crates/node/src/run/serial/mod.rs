@@ -162,6 +162,12 @@ pub fn serial_states(env: &Env, handle: u32) -> napi::Result<Object<'_>> {
     cold(env, handle, |run| Ok(run.states()))
 }
 
+/// Drops a serial run and closes its stores without waiting for the disk; unknown handles are ignored.
+#[napi(catch_unwind)]
+pub fn serial_free(handle: u32) {
+    drop(RUNS.with_borrow_mut(|runs| runs.remove(handle)));
+}
+
 /// Writes the stores to the disk, closes them and tells how the run went; `outcome` is taken as given.
 #[napi(ts_return_type = "Promise<{ ok: NativeRunResult } | { error: NativeError }>")]
 pub fn serial_end(
