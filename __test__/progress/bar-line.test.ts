@@ -48,6 +48,8 @@ test('symbols tell how a task ended', (t) => {
 	t.is(symbol({ completed: 7, orphaned: 1 }), '∅');
 	t.is(symbol({ completed: 7 }), '…');
 	t.is(symbol({ done: false }), '▶');
+	const unfinished = counts({ completed: 3, ready: 5 });
+	t.is(barLine({ ...half, counts: unfinished, runIsOver: true }, 80).slice(4, 5), '…');
 });
 
 test('an empty task is all there is', (t) => {

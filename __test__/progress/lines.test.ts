@@ -82,3 +82,11 @@ test('notices are lines of their own', (t) => {
 	});
 	t.deepEqual(written, ["bellis warning: task 'a': no block\n", 'bellis hello\n']);
 });
+
+test('a task that an interrupted run leaves unfinished ends with …', (t) => {
+	const { written, observer, advance } = fixture();
+	observer.onStart({ a: counts() });
+	advance(1);
+	observer.onFinish({ a: counts({ completed: 3, ready: 5 }) });
+	t.deepEqual(written, ['bellis a … 3/8 blocks, 00:01 elapsed, ? block/s, 0 processing\n']);
+});

@@ -14,11 +14,17 @@ export interface BarLine {
 	readonly elapsed: number;
 	/** Blocks per second. */
 	readonly rate: number;
+	/** Whether the run has ended. Default false. */
+	readonly runIsOver?: boolean;
 }
 
-/** `▶` until the task has ended, then `✗`, `∅` or `✔`. */
-export function progressSymbol(counts: TaskCounts): string {
-	if (!counts.done && !counts.abandoned) return '▶';
+/**
+ * `▶` until the task has ended, then `✗`, `∅` or `✔`; `…` when the run ended before it.
+ *
+ * @param runIsOver whether the run has ended, as an interrupted one does while tasks are unfinished
+ */
+export function progressSymbol(counts: TaskCounts, runIsOver = false): string {
+	if (!counts.done && !counts.abandoned && !runIsOver) return '▶';
 	if (counts.failed > 0) return '✗';
 	if (counts.orphaned > 0) return '∅';
 	return counts.completed < counts.total ? '…' : '✔';
@@ -45,7 +51,7 @@ export function barLine(line: BarLine, columns: number): string {
 	const count = ended(counts);
 	const share = counts.total > 0 ? count / counts.total : 1;
 	const percent = `${Math.floor(share * 100)}%`.padStart(4);
-	const head = `${progressSymbol(counts)} ♻=${counts.workerRestarts}: ${percent}`;
+	const head = `${progressSymbol(counts, line.runIsOver)} ♻=${counts.workerRestarts}: ${percent}`;
 	const times = `${clock(elapsed)}<${clock(remaining(line))}`;
 	const waiting = counts.pending + counts.ready;
 	const states = `⧗=${waiting}, ▶=${counts.processing}, ✔=${counts.completed}, ✗=${counts.failed}, ∅=${counts.orphaned}`;

@@ -26,6 +26,7 @@ export class BarsObserver implements ProgressObserver {
 	#area: BarArea | null = null;
 	#states: Counts = {};
 	#started = 0;
+	#runIsOver = false;
 
 	/** @param terminal the stream to draw on */
 	constructor(
@@ -52,6 +53,7 @@ export class BarsObserver implements ProgressObserver {
 	}
 
 	onFinish(states: Counts): void {
+		this.#runIsOver = true;
 		this.#take(states);
 		this.#area?.close();
 		this.#area = null;
@@ -86,8 +88,9 @@ export class BarsObserver implements ProgressObserver {
 		if (taskId === undefined || counts === undefined) return '';
 		const rate = this.#rates.get(taskId)?.perSecond ?? 0;
 		const elapsed = this.#now() - this.#started;
-		const line = barLine({ taskId, counts, rate, elapsed }, columns);
-		const symbol = progressSymbol(counts);
+		const runIsOver = this.#runIsOver;
+		const line = barLine({ taskId, counts, rate, elapsed, runIsOver }, columns);
+		const symbol = progressSymbol(counts, runIsOver);
 		const paint = this.#paint[symbol] ?? String;
 		return line.replace(` ${symbol} ♻`, ` ${paint(symbol)} ♻`);
 	}

@@ -1,7 +1,7 @@
-import { ended, progressSymbol, remaining } from './bar-line.js';
+import { type BarLine, ended, progressSymbol, remaining } from './bar-line.js';
 import type { RunEvent } from './events.js';
 import { noticeLine } from './notice-line.js';
-import type { Counts, ProgressObserver, TaskCounts } from './observer.js';
+import type { Counts, ProgressObserver } from './observer.js';
 import { clock, perSecond, Rate } from './rate.js';
 
 /** A task's next line comes after another twentieth of its blocks. */
@@ -74,6 +74,7 @@ export class LinesObserver implements ProgressObserver {
 	#show(states: Counts, last: boolean): void {
 		this.#states = states;
 		const now = this.#now();
+		const elapsed = now - this.#started;
 		let quiet = now - this.#lastLine >= longest;
 		for (const [taskId, counts] of Object.entries(states)) {
 			const seen = this.#last.get(taskId);
@@ -87,17 +88,19 @@ export class LinesObserver implements ProgressObserver {
 			quiet = false;
 			this.#lastLine = now;
 			Object.assign(seen, { time: now, share, done });
-			this.#stream.write(`${this.#line(taskId, counts, seen.rate.perSecond, now)}\n`);
+			this.#stream.write(
+				`${this.#line({ taskId, counts, rate: seen.rate.perSecond, elapsed, runIsOver: last })}\n`,
+			);
 		}
 	}
 
-	#line(taskId: string, counts: TaskCounts, rate: number, now: number): string {
-		const elapsed = now - this.#started;
-		const left = remaining({ taskId, counts, rate, elapsed });
+	#line(line: BarLine): string {
+		const { taskId, counts, rate, elapsed, runIsOver } = line;
+		const over = counts.done || counts.abandoned || runIsOver;
 		const parts = [
 			`${ended(counts)}/${counts.total} blocks`,
 			`${clock(elapsed)} elapsed`,
-			...(counts.done ? [] : [`${clock(left)} left`]),
+			...(over ? [] : [`${clock(remaining(line))} left`]),
 			perSecond(rate),
 			`${counts.processing} processing`,
 			...(counts.skipped > 0 ? [`${counts.skipped} skipped`] : []),
@@ -105,6 +108,6 @@ export class LinesObserver implements ProgressObserver {
 			...(counts.orphaned > 0 ? [`${counts.orphaned} orphaned`] : []),
 			...(counts.workerRestarts > 0 ? [`${counts.workerRestarts} worker restarts`] : []),
 		];
-		return `bellis ${taskId} ${progressSymbol(counts)} ${parts.join(', ')}`;
+		return `bellis ${taskId} ${progressSymbol(counts, runIsOver)} ${parts.join(', ')}`;
 	}
 }

@@ -39,17 +39,21 @@ export function resourcePanel(report: RunReport, columns: number): string[] {
 		if (i > 0) lines.push('');
 		lines.push(...taskPanel(task, columns));
 	}
-	lines.push(
-		'',
-		`  driver   ${formatDuration(report.wallSeconds)} wall, ${formatDuration(report.driver.cpuSeconds)} cpu, ${formatBytes(report.driver.peakRssBytes)} peak rss`,
-	);
+	if (report.driver) {
+		const { cpuSeconds, peakRssBytes } = report.driver;
+		const wall = formatDuration(report.wallSeconds);
+		const cpu = formatDuration(cpuSeconds);
+		lines.push('', `  driver   ${wall} wall, ${cpu} cpu, ${formatBytes(peakRssBytes)} peak rss`);
+	}
 	return lines;
 }
 
 function taskPanel(task: TaskRunReport, columns: number): string[] {
 	const skipped = task.skipped > 0 ? ` (${task.skipped} skipped)` : '';
+	// Where every block was skipped without a worker there was nothing to time.
+	const wall = task.wallSeconds > 0 ? `, ${formatDuration(task.wallSeconds)} wall` : '';
 	const lines = [
-		`  ${task.taskId}   ${counted(task.completed, 'block')}${skipped}, ${counted(task.workers.length, 'worker')}, ${formatDuration(task.wallSeconds)} wall`,
+		`  ${task.taskId}   ${counted(task.completed, 'block')}${skipped}, ${counted(task.workers.length, 'worker')}${wall}`,
 	];
 	if (task.roundTrip.count > 0) {
 		lines.push(`    blocks   round trip ${formatDistribution(task.roundTrip)}`);
@@ -58,7 +62,8 @@ function taskPanel(task: TaskRunReport, columns: number): string[] {
 		const label = task.roundTrip.count > 0 ? '             ' : '    blocks   ';
 		lines.push(`${label}${task.failedAttempts} failed attempt(s)`);
 	}
-	if (task.resources) lines.push(...measurementLines(task.resources));
+	if (task.resources && task.resources.wall.count > 0)
+		lines.push(...measurementLines(task.resources));
 	if (task.workers.length > 0) lines.push(...workerLines(task.workers, columns));
 	return lines;
 }

@@ -112,6 +112,6 @@ export interface RunReport {
 	readonly logDir: string | null;
 	/** Seconds from call to end. */
 	readonly wallSeconds: number;
-	/** The driver's own cost. */
-	readonly driver: { readonly cpuSeconds: number; readonly peakRssBytes: number };
+	/** The driver's own cost; null where it wasn't recorded. */
+	readonly driver: { readonly cpuSeconds: number; readonly peakRssBytes: number } | null;
 }

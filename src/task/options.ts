@@ -180,6 +180,9 @@ const TASK_OPTIONS = {
 	connectTimeoutMs: option(milliseconds('positive'), DEFAULT_TIMEOUT_MS),
 };
 
+/** The names of all options of a task. */
+export const taskOptionNames = Object.keys(TASK_OPTIONS) as (keyof TaskOptions)[];
+
 /** The checked options of a task, defaults filled in. */
 export type ResolvedTaskOptions = Resolved<typeof TASK_OPTIONS>;
 

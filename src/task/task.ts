@@ -21,6 +21,7 @@ import {
 	type ProcessFunction,
 	readTaskOptions,
 	type TaskOptions,
+	taskOptionNames,
 	type WorkerFunction,
 } from './options.js';
 import { readSkipMask, type SkipMask } from './skip-mask.js';
@@ -88,7 +89,7 @@ export class Task {
 		this.#geometry = checkedGeometry(this);
 		this.processFunction = resolved.processFunction;
 		this.workerFunction = resolved.workerFunction;
-		this.#functionReference = onlyFunction(options);
+		this.#functionReference = knownFunctions.get(options) ?? onlyFunction(options);
 		this.checkFunction = resolved.checkFunction;
 		this.readWriteConflict = resolved.readWriteConflict;
 		this.maxWorkers = resolved.maxWorkers;
@@ -124,6 +125,17 @@ export class Task {
 			});
 		}
 		Object.freeze(this);
+	}
+
+	/**
+	 * @internal A task like the one given but for some options. Its function keeps its place: what is relative in it
+	 * starts from where the user made the task.
+	 */
+	static changed(task: Task, changes: Omit<Partial<TaskOptions>, FunctionName>): Task {
+		const given = Object.fromEntries(taskOptionNames.map((name) => [name, task[name]]));
+		const options = { ...given, ...changes } as TaskOptions;
+		if (task.#functionReference) knownFunctions.set(options, task.#functionReference);
+		return new Task(options);
 	}
 
 	/** @internal */
@@ -252,6 +264,11 @@ export class Task {
 		});
 	}
 }
+
+type FunctionName = 'processFunction' | 'workerFunction';
+
+/** Functions of tasks that are made from others, by their options. */
+const knownFunctions = new WeakMap<TaskOptions, FunctionReference>();
 
 /** The function of a task, of which there may be one kind only. */
 function onlyFunction(options: TaskOptions): FunctionReference | null {

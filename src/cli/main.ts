@@ -1,0 +1,34 @@
+#!/usr/bin/env node
+import { CommanderError } from 'commander';
+import { exitCodes } from './exit-codes.js';
+import { reportFailure } from './failure.js';
+import { outputWritten, tolerateClosedPipes } from './output.js';
+import { makeProgram } from './program.js';
+
+tolerateClosedPipes();
+
+// A file whose top-level await never ends lets the process run out of things to do.
+process.once('beforeExit', () => {
+	console.error('error: FILE never finished loading: something that it awaits never ends');
+	process.exit(exitCodes.usage);
+});
+
+let exitCode: number = exitCodes.done;
+try {
+	const program = makeProgram((code) => {
+		exitCode = code;
+	});
+	await program.parseAsync();
+} catch (error) {
+	exitCode = error instanceof CommanderError ? usageCode(error) : reportFailure(error);
+}
+await outputWritten();
+// The user's file may hold on to the process: what it opened is not the command's business.
+process.exit(exitCode);
+
+/** Asking for help or the version is no mistake; naming no command is. */
+function usageCode({ code }: CommanderError): number {
+	return code === 'commander.helpDisplayed' || code === 'commander.version'
+		? exitCodes.done
+		: exitCodes.usage;
+}

@@ -1,0 +1,33 @@
+/** Streams whose reader has gone, such as the one of `bellis plan … | head -1`. */
+const closed = new Set<NodeJS.WriteStream>();
+
+/** Makes a closed pipe end the output and not the program: a run whose output nobody reads goes on. */
+export function tolerateClosedPipes(): void {
+	for (const stream of [process.stdout, process.stderr]) {
+		stream.on('error', (error: NodeJS.ErrnoException) => {
+			if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') throw error;
+			closed.add(stream);
+		});
+	}
+}
+
+/** Writes lines to stdout. */
+export function print(...lines: string[]): void {
+	if (!closed.has(process.stdout)) process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+/** Writes a value to stdout as JSON, indented. */
+export function printJson(value: unknown): void {
+	print(JSON.stringify(value, null, 2));
+}
+
+/** Resolves when everything written so far is on its way, or has nowhere to go. */
+export async function outputWritten(): Promise<void> {
+	for (const stream of [process.stdout, process.stderr]) {
+		if (closed.has(stream)) continue;
+		await new Promise<void>((resolve) => {
+			stream.once('error', () => resolve());
+			stream.write('', () => resolve());
+		});
+	}
+}
