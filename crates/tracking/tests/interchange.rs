@@ -158,7 +158,7 @@ fn cases() -> Vec<Case> {
 }
 
 fn even(block: BlockIndex) -> bool {
-    block.0.is_multiple_of(2)
+    block.0 % 2 == 0
 }
 
 fn set(answer: &Value) -> BTreeSet<u64> {

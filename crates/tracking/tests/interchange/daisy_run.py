@@ -63,7 +63,7 @@ def run(request):
         "ran": sorted(ran),
         "completed": state.completed_count,
         "skipped": state.skipped_count,
-        "failed": sorted(block[1] for block in task.failed_blocks()),
+        "failed": sorted(block.block_id[1] for block in task.failed_blocks()),
     }
 
 
