@@ -283,7 +283,10 @@ impl World {
                 self.send_down(*conn, Order::Retract(list(*blocks)));
             }
             Action::Shutdown { conn, .. } => self.send_down(*conn, Order::Shutdown),
-            Action::CloseConnection { conn, .. } => self.send_down(*conn, Order::Closed),
+            Action::CloseConnection { conn, .. } => {
+                self.send_down(*conn, Order::Closed);
+                self.names.free(*conn);
+            }
             Action::Check { task, blocks } => {
                 let count = blocks.len() as u64;
                 self.plan_in(
@@ -302,6 +305,10 @@ impl World {
 
     /// Whoever could have been killed for sure must be dead before somebody else gets its block.
     fn assert_nobody_runs(&self, granted_to: ConnectionId, block: u64) {
+        // A client that reports a block twice runs it while the run thinks that it is back.
+        if self.plan.trouble.lies > 0 {
+            return;
+        }
         let task = self.task_of(self.by_name[&granted_to]);
         for peer in &self.peers {
             let process = &self.processes[&peer.process];
@@ -578,6 +585,7 @@ impl World {
                     running: running.as_deref(),
                 };
                 self.tell(Event::Disconnected { conn, loss });
+                self.names.free(conn);
             }
         }
     }
