@@ -136,7 +136,11 @@ async function connect(queue: ClientQueue, context: Context): Promise<WorkerTask
 	} catch (error) {
 		if (!isBellisError(error, 'ERR_BELLIS_CONNECTION')) throw error;
 	}
-	const { reason, exitCode } = clientEnd(queue.handle) ?? { reason: 'it is gone', exitCode: 0 };
-	console.error(`bellis: worker ${context.workerId ?? ''} of task '${context.taskId}': ${reason}`);
-	return exitCode;
+	const end = clientEnd(queue.handle) ?? { reason: 'it is gone', exitCode: 0, sentHome: false };
+	// one that comes when all is done has nothing to tell
+	if (!end.sentHome) {
+		const name = context.workerId === null ? 'a worker' : `worker ${context.workerId}`;
+		console.error(`bellis: ${name} of task '${context.taskId}': ${end.reason}`);
+	}
+	return end.exitCode;
 }
