@@ -111,21 +111,35 @@ test('the packed packages install without scripts or a compiler, and work from E
 	const [platform] = Object.keys(packed.platforms);
 	t.deepEqual(installed.optionalDependencies, { [`bellis-${platform}`]: library.version });
 
+	// A block waits until both workers have one, so that neither can do all.
+	const work = `
+		import { readdirSync, writeFileSync } from 'node:fs';
+		import { setTimeout } from 'node:timers/promises';
+		export default async function ({ id }, { config: folder }) {
+			writeFileSync(folder + '/' + process.pid, '');
+			while (readdirSync(folder).length < 2) await setTimeout(5);
+		}
+	`;
+	writeFileSync(join(project, 'work.mjs'), work);
 	const use = `
+		const region = (extent) => new bellis.Roi([0], [extent]);
 		const task = new bellis.Task({
-			taskId: 'four', totalRoi: new bellis.Roi([0], [40]),
-			readRoi: new bellis.Roi([0], [10]), writeRoi: new bellis.Roi([0], [10]),
+			taskId: 'four', totalRoi: region(40), readRoi: region(10), writeRoi: region(10), maxWorkers: 2,
+			processFunction: ${JSON.stringify(join(project, 'work.mjs'))}, config: process.argv[2],
 		});
-		const scheduler = new bellis.Scheduler(task);
-		let count = 0;
-		for (let block; (block = scheduler.acquire('four')); count++) scheduler.release(block);
-		console.log(count);
+		const options = { returnStates: true, progress: false, summary: false, logDir: null };
+		bellis.runBlockwise(task, options).then(({ four }) => {
+			console.log(four.completed + ' blocks by ' + four.workerStarts + ' workers');
+		});
 	`;
 	writeFileSync(join(project, 'esm.mjs'), `import * as bellis from 'bellis';\n${use}`);
 	writeFileSync(join(project, 'commonjs.cjs'), `const bellis = require('bellis');\n${use}`);
 	for (const program of ['esm.mjs', 'commonjs.cjs']) {
-		const { stdout, stderr } = await run('--disable-warning=ExperimentalWarning', program);
-		t.is(stdout, '4\n', program);
+		const seen = join(folder, `seen-by-${program}`);
+		mkdirSync(seen);
+		const { stdout, stderr } = await run('--disable-warning=ExperimentalWarning', program, seen);
+		t.is(stdout, '4 blocks by 2 workers\n', program);
 		t.is(stderr, '', program);
+		t.is(readdirSync(seen).length, 2, program);
 	}
 });
