@@ -132,7 +132,7 @@ impl Run {
     }
 
     /// Whether more blocks are out than the busy workers can be running.
-    fn others_may_hold_spare(&self, task: TaskIndex) -> bool {
+    pub(super) fn others_may_hold_spare(&self, task: TaskIndex) -> bool {
         let state = &self.tasks[task.at()];
         let out = self.blocks.processing(task);
         // Every connection in the idle line lacks a block; a clone of it counts once.

@@ -42,12 +42,16 @@ impl Run {
             && !self.is_held_back(task)
     }
 
-    /// Whether a worker of the task has blocks in hand that it isn't running: one more worker could
-    /// take them.
+    /// Whether a worker of the task has blocks in hand that it isn't running, and nobody is idle who
+    /// could take them: one more worker could.
     fn has_spare(&self, task: TaskIndex) -> bool {
-        self.connections
-            .iter()
-            .any(|(_, connection)| connection.task == task && connection.spare() > 0)
+        // The look at all connections comes last: this is asked at every event near the end.
+        self.tasks[task.at()].idle.is_empty()
+            && self.others_may_hold_spare(task)
+            && self
+                .connections
+                .iter()
+                .any(|(_, peer)| peer.task == task && peer.spare() > 0)
     }
 
     /// Whether a start wouldn't have to be put off.
