@@ -15,6 +15,7 @@ import { refuseNestedRun } from './nested-run.js';
 import { endNotices, startNotices } from './notices.js';
 import { type ResolvedRunOptions, type RunOptions, readRunOptions } from './options.js';
 import { ProgressFeed } from './progress-feed.js';
+import { recordRun } from './record-run.js';
 import { runReportOf } from './result-report.js';
 import { statesOf } from './result-states.js';
 import { claimLogFolder, claimTasks } from './run-claims.js';
@@ -93,8 +94,6 @@ class Execution {
 			startNotices(this.#feed, this.#display);
 			this.#feed.start(() => driver.snapshot());
 			const result = await driver.finished;
-			endNotices(this.#feed, this.#tasks, this.#config, result.states);
-			this.#feed.finish(result.states);
 			const { user, system } = process.cpuUsage(cpu);
 			const report = runReportOf(result, {
 				tasks: this.#tasks,
@@ -105,6 +104,9 @@ class Execution {
 				wallSeconds: (performance.now() - began) / 1000,
 				cpuSeconds: (user + system) / 1e6,
 			});
+			await this.#record(report, result);
+			endNotices(this.#feed, this.#tasks, this.#config, result.states);
+			this.#feed.finish(result.states);
 			if (this.#options.summary) this.#print(report);
 			return this.#outcome(result, driver);
 		} finally {
@@ -155,6 +157,25 @@ class Execution {
 				for (const claim of claims) claim.release();
 			},
 		};
+	}
+
+	/** Keeps what the run did, for `task.report()`. */
+	async #record(report: RunReport, { startedAt, finishedAt }: NativeRunResult): Promise<void> {
+		const stores = new Map(
+			this.#config.tasks.flatMap(({ spec, trackingPath }) =>
+				trackingPath === null ? [] : [[spec.taskId, trackingPath] as const],
+			),
+		);
+		const { runId } = this.#config;
+		const run = { runId, startedAt, finishedAt, interrupted: this.#stop.signal };
+		for (const { taskId, directory, error } of await recordRun(report, run, stores)) {
+			const task = this.#tasks.find((one) => one.taskId === taskId)!;
+			this.#feed.onNotice(task, {
+				level: 'warning',
+				code: 'not-recorded',
+				message: `what the run did can't be written to ${directory}: ${error.message}`,
+			});
+		}
 	}
 
 	#print(report: RunReport): void {
