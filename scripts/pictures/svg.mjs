@@ -23,21 +23,23 @@ export function screenAsSvg(lines, title) {
 	const rows = lines.map((line, row) => {
 		const y = margin + row * lineHeight + 13;
 		let column = 0;
-		const spans = line.map(({ characters, colour }) => {
-			const shown = characters.trimStart();
-			const x = (margin + (column + characters.length - shown.length) * characterWidth).toFixed(1);
-			const length = (shown.length * characterWidth).toFixed(1);
+		const spans = line.flatMap(({ characters, colour }) => {
+			const start = column;
 			column += characters.length;
-			if (shown === '') return '';
 			const fill = colours[colour] ? ` fill="${colours[colour]}"` : '';
-			return `<text x="${x}" y="${y}" textLength="${length}"${fill}>${escaped(shown)}</text>`;
+			// Each column of a table has its own place, so that they line up in any font.
+			return [...characters.matchAll(/\S+(?: \S+)*/g)].map(({ 0: words, index }) => {
+				const x = (margin + (start + index) * characterWidth).toFixed(1);
+				const length = (words.length * characterWidth).toFixed(1);
+				return `<text x="${x}" y="${y}" textLength="${length}"${fill}>${escaped(words)}</text>`;
+			});
 		});
 		return spans.join('');
 	});
 	return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">
 <title>${escaped(title)}</title>
 <rect width="100%" height="100%" rx="8" fill="#0d1117"/>
-<g fill="#c9d1d9" font-family="ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace" font-size="14" xml:space="preserve">
+<g fill="#c9d1d9" font-family="'DejaVu Sans Mono', Menlo, Consolas, ui-monospace, monospace" font-size="14" xml:space="preserve">
 ${rows.filter((row) => row !== '').join('\n')}
 </g>
 </svg>
