@@ -4,9 +4,11 @@
 //! `BELLIS_SIM_HISTORIES` sets how many (2,000 without), `BELLIS_SIM_SEED` repeats a single one and
 //! prints what happens in it. A history that fails prints its seed.
 
+mod clients;
 mod dice;
 mod model;
 mod plan;
+mod processes;
 mod world;
 
 use std::panic::catch_unwind;
