@@ -6,6 +6,9 @@ import { Server } from '../../src/run/server.js';
 import { Task } from '../../src/task/task.js';
 import { fixture, Scratch } from './scratch.js';
 
+/** Titles of the difficulties that these tests are about. */
+const CASE = 'A check function that always throws means no run ever resumes, and nobody is told';
+
 /** 64 blocks of 10 x 10. */
 function square(
 	scratch: Scratch,
@@ -28,7 +31,7 @@ function square(
 for (const multiprocessing of [true, false]) {
 	const how = multiprocessing ? 'with workers' : 'in serial mode';
 
-	test(`a check function gets real blocks, and what it says is done is skipped (${how})`, async (t) => {
+	test(`${CASE}: a check function gets real blocks, and what it says is done is skipped (${how})`, async (t) => {
 		const scratch = new Scratch(t);
 		const seen = new Set<string>();
 		const task = square(scratch, (block) => {
@@ -44,7 +47,7 @@ for (const multiprocessing of [true, false]) {
 		t.is(scratch.lines().length, 0);
 	});
 
-	test(`a check function that always throws: blocks run, errors are counted, one warning (${how})`, async (t) => {
+	test(`${CASE}: a check function that always throws: blocks run, errors are counted, one warning (${how})`, async (t) => {
 		const scratch = new Scratch(t);
 		const warnings: RunEvent[] = [];
 		const task = square(scratch, () => {
@@ -65,7 +68,7 @@ for (const multiprocessing of [true, false]) {
 		t.regex(JSON.stringify(warnings[0]), /block\.roi is not a function/);
 	});
 
-	test(`a promise of false is not done (${how})`, async (t) => {
+	test(`${CASE}: a promise of false is not done (${how})`, async (t) => {
 		const scratch = new Scratch(t);
 		const task = square(scratch, async () => false);
 		const { square: state } = await new Server().runBlockwise(task, {

@@ -4,6 +4,10 @@ import { runBlockwise } from '../../src/run/run-blockwise.js';
 import { Server } from '../../src/run/server.js';
 import { line, Scratch } from './scratch.js';
 
+/** Titles of the difficulties that these tests are about. */
+const LOST = 'The last message or output line is lost because the process exits first';
+const EMPTY = 'The error arrives empty';
+
 const THROWN: Record<string, { name: string; message: RegExp }> = {
 	cause: { name: 'Error', message: /^outer$/ },
 	aggregate: { name: 'AggregateError', message: /^several$/ },
@@ -16,7 +20,7 @@ const THROWN: Record<string, { name: string; message: RegExp }> = {
 	getters: { name: 'Error', message: /^hidden$/ },
 };
 
-test('whatever is thrown arrives with name, message, block and worker, and a stack where there is one', async (t) => {
+test(`${EMPTY}: whatever is thrown arrives with name, message, block and worker, and a stack where there is one`, async (t) => {
 	const scratch = new Scratch(t);
 	const kinds = Object.keys(THROWN);
 	const deeds = Object.fromEntries(
@@ -43,7 +47,7 @@ test('whatever is thrown arrives with name, message, block and worker, and a sta
 	t.is(state!.failures.find(({ message }) => message === 'outer')!.cause!.message, 'inner');
 });
 
-test('a huge error followed by process.exit arrives, cut with a note', async (t) => {
+test(`${LOST}: a huge error followed by process.exit arrives, cut with a note`, async (t) => {
 	const scratch = new Scratch(t);
 	const task = line(scratch, 1, { 0: { do: 'hugeThenExit' } }, { maxRetries: 0 });
 	const { line: state } = await new Server().runBlockwise(task, scratch.quiet);
@@ -51,7 +55,7 @@ test('a huge error followed by process.exit arrives, cut with a note', async (t)
 	t.regex(state!.failures[0]!.message, /^m+… \(\d+ more characters\)$/);
 });
 
-test('a worker that prints 5 MB and ends leaves all of it in its log', async (t) => {
+test(`${LOST}: a worker that prints 5 MB and ends leaves all of it in its log`, async (t) => {
 	const scratch = new Scratch(t);
 	t.true(
 		await runBlockwise(line(scratch, 5, { all: { do: 'print', bytes: 1 << 20 } }), scratch.quiet),

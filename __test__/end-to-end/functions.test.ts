@@ -5,7 +5,10 @@ import { runBlockwise } from '../../src/run/run-blockwise.js';
 import { Server } from '../../src/run/server.js';
 import { fixture, line, Scratch } from './scratch.js';
 
-test('a module function by default export, named export, asynchronous, and from CommonJS', async (t) => {
+/** Titles of the difficulties that these tests are about. */
+const CASE = 'Functions that cannot be shipped; the main script run again in the worker';
+
+test(`${CASE}: a module function by default export, named export, asynchronous, and from CommonJS`, async (t) => {
 	for (const [processFunction, word] of [
 		[fixture('deeds.js'), undefined],
 		[{ module: fixture('deeds.js'), export: 'act' }, undefined],
@@ -20,7 +23,7 @@ test('a module function by default export, named export, asynchronous, and from 
 	}
 });
 
-test('a path relative to the file that makes the task', async (t) => {
+test(`${CASE}: a path relative to the file that makes the task`, async (t) => {
 	const scratch = new Scratch(t);
 	const task = line(scratch, 2, {}, { processFunction: './scratch-free-function.js' });
 	await t.throwsAsync(runBlockwise(task, scratch.quiet), {
@@ -29,7 +32,7 @@ test('a path relative to the file that makes the task', async (t) => {
 	});
 });
 
-test('a TypeScript module with top-level await, with the loader that this process has', async (t) => {
+test(`${CASE}: a TypeScript module with top-level await, with the loader that this process has`, async (t) => {
 	const scratch = new Scratch(t);
 	const task = line(scratch, 2, {}, { processFunction: fixture('typed.ts'), execArgv: undefined });
 	t.true(await runBlockwise(task, scratch.quiet));
@@ -65,7 +68,7 @@ test('an inline function runs in workers when it uses nothing around it', async 
 	t.deepEqual(scratch.callsOf(), { 0: 1, 1: 1, 2: 1 });
 });
 
-test('an inline function that uses a variable around it is refused for workers and fine in serial mode', async (t) => {
+test(`${CASE}: an inline function that uses a variable around it is refused for workers and fine in serial mode`, async (t) => {
 	const scratch = new Scratch(t);
 	const seen: number[] = [];
 	const task = line(scratch, 3, {}, { processFunction: (block) => seen.push(block.index[0]!) });
@@ -95,7 +98,7 @@ test('a module that throws when imported ends the run with its name, without sta
 	return undefined;
 });
 
-test('an export that is missing ends the run with its name', async (t) => {
+test(`${CASE}: an export that is missing ends the run with its name`, async (t) => {
 	const scratch = new Scratch(t);
 	const processFunction = { module: fixture('deeds.js'), export: 'segment' };
 	await t.throwsAsync(runBlockwise(line(scratch, 2, {}, { processFunction }), scratch.quiet), {
@@ -170,7 +173,7 @@ test('the config that structuredClone takes reaches the worker', async (t) => {
 });
 
 for (const wait of ['', 'yes']) {
-	test(`a module that starts a run when imported is caught, no fork bomb (${wait ? 'awaited' : 'not awaited'})`, async (t) => {
+	test(`${CASE}: a module that starts a run when imported is caught, no fork bomb (${wait ? 'awaited' : 'not awaited'})`, async (t) => {
 		const scratch = new Scratch(t);
 		const starts = scratch.path('starts');
 		writeFileSync(starts, '');

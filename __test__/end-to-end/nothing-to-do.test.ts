@@ -7,6 +7,10 @@ import { Server } from '../../src/run/server.js';
 import type { Task } from '../../src/task/task.js';
 import { line, Scratch } from './scratch.js';
 
+/** Titles of the difficulties that these tests are about. */
+const HANGS = 'Hangs when there is nothing to do';
+const LAST_TASK = 'Only the last task was given; its upstream tasks were not run';
+
 /** Upstream and downstream tasks of the same blocks, with stores. */
 function pair(t: ExecutionContext, blocks = 4) {
 	const scratch = new Scratch(t);
@@ -16,7 +20,7 @@ function pair(t: ExecutionContext, blocks = 4) {
 	return { scratch, options, a, b };
 }
 
-test('a downstream task runs when all of its upstream task was done before', async (t) => {
+test(`${HANGS}: a downstream task runs when all of its upstream task was done before`, async (t) => {
 	const { scratch, options, a, b } = pair(t);
 	t.true(await runBlockwise(a(), options));
 	const states = await new Server().runBlockwise(chain(a(), b()), options);
@@ -27,7 +31,7 @@ test('a downstream task runs when all of its upstream task was done before', asy
 	t.is(scratch.lines().length, 8);
 });
 
-test('a rerun in which all is done starts no worker', async (t) => {
+test(`${HANGS}: a rerun in which all is done starts no worker`, async (t) => {
 	const { scratch, options, a, b } = pair(t);
 	t.true(await runBlockwise(chain(a(), b()), options));
 	const calls = scratch.lines().length;
@@ -40,7 +44,7 @@ test('a rerun in which all is done starts no worker', async (t) => {
 	t.is(scratch.lines().length, calls);
 });
 
-test('only the last block of a chain is left', async (t) => {
+test(`${HANGS}: only the last block of a chain is left`, async (t) => {
 	const { scratch, options, a, b } = pair(t);
 	t.true(await runBlockwise(chain(a(), b({ skipMask: [0, 0, 0, 1] })), options));
 	t.is(scratch.lines().length, 7);
@@ -50,7 +54,7 @@ test('only the last block of a chain is left', async (t) => {
 	t.is(scratch.lines().length, 8);
 });
 
-test('more workers than blocks: no more are started than there are blocks', async (t) => {
+test(`${HANGS}: more workers than blocks: no more are started than there are blocks`, async (t) => {
 	const { scratch, options, a } = pair(t, 2);
 	const states = await new Server().runBlockwise(a({ maxWorkers: 10 }), options);
 	t.is(states.a!.completed, 2);
@@ -58,7 +62,7 @@ test('more workers than blocks: no more are started than there are blocks', asyn
 	t.is(scratch.lines().length, 2);
 });
 
-test('an upstream task without blocks is refused, or allowed by the downstream task', async (t) => {
+test(`${HANGS}: an upstream task without blocks is refused, or allowed by the downstream task`, async (t) => {
 	const { scratch, options, a, b } = pair(t, 1);
 	const empty = () => a({ totalRoi: new Roi([0], [3]) });
 	await t.throwsAsync(runBlockwise(chain(empty(), b()), options), {
@@ -89,14 +93,14 @@ test('nothing at all is a success', async (t) => {
 	t.deepEqual(await runBlockwise([], { returnStates: true }), {});
 });
 
-test('an array adds no edges and runs the same task once; a chain waits', async (t) => {
+test(`${LAST_TASK}: an array adds no edges and runs the same task once; a chain waits`, async (t) => {
 	const { scratch, options, a, b } = pair(t);
 	const task = a();
 	t.true(await runBlockwise([task, b(), task], options));
 	t.is(scratch.lines().length, 8);
 });
 
-test('two tasks with one id, and a cycle, are refused before anything starts', async (t) => {
+test(`${LAST_TASK}: two tasks with one id, and a cycle, are refused before anything starts`, async (t) => {
 	const { scratch, options, a, b } = pair(t);
 	await t.throwsAsync(runBlockwise([a(), a()], options), { code: 'ERR_BELLIS_PIPELINE' });
 	const [first, second] = [a(), b()];

@@ -1,60 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { runBlockwise } from '../../src/run/run-blockwise.js';
-import { fixture, gone, line, Scratch } from './scratch.js';
+import { Driver } from './driver.js';
+import { gone, line, Scratch } from './scratch.js';
 
-/** A driver in a process of its own, in a group of its own. */
-class Driver {
-	readonly child: ChildProcess;
-	out = '';
-	err = '';
-
-	constructor(t: ExecutionContext, scratch: Scratch, settings: Record<string, unknown>) {
-		const run = { logDir: scratch.path('logs'), trackingDir: scratch.path('stores') };
-		const argument = JSON.stringify({
-			calls: scratch.calls,
-			...settings,
-			run: { ...run, ...(settings.run as object) },
-		});
-		this.child = spawn(process.execPath, [fileURLToPath(fixture('driver.js')), argument], {
-			stdio: ['ignore', 'pipe', 'pipe'],
-			detached: true,
-			env: { ...process.env, NODE_OPTIONS: '' },
-		});
-		this.child.stdout!.setEncoding('utf8').on('data', (text) => {
-			this.out += text;
-		});
-		this.child.stderr!.setEncoding('utf8').on('data', (text) => {
-			this.err += text;
-		});
-		t.teardown(() => {
-			if (this.child.exitCode === null) this.child.kill('SIGKILL');
-		});
-	}
-
-	/** Sends a signal to the driver alone. */
-	signal(signal: NodeJS.Signals): void {
-		this.child.kill(signal);
-	}
-
-	/** Sends a signal as a terminal does: to the whole group. */
-	signalGroup(signal: NodeJS.Signals): void {
-		process.kill(-this.child.pid!, signal);
-	}
-
-	/** Settles when the driver has printed the text. */
-	async printed(text: string): Promise<void> {
-		while (!this.out.includes(text)) await once(this.child.stdout!, 'data');
-	}
-
-	/** The exit code, or the signal. */
-	async ended(): Promise<number | string> {
-		const [code, signal] = await once(this.child, 'close');
-		return code ?? signal;
-	}
-}
+/** Titles of the difficulties that these tests are about. */
+const LAUNCHER = 'Killing the launcher does not kill the worker';
+const TWICE = 'Ctrl-C arrives twice, or at the workers before the driver';
 
 /** A driver with 20 blocks on 4 workers: 8 pass, the others wait at a gate. */
 function halfway(t: ExecutionContext, more: Record<string, unknown> = {}) {
@@ -80,7 +31,7 @@ for (const [signal, code] of [
 	['SIGTERM', 143],
 	['SIGHUP', 129],
 ] as const) {
-	test(`${signal} to the whole group: one summary, the interrupt error, what finished is marked`, async (t) => {
+	test(`${TWICE}: ${signal} to the whole group: one summary, the interrupt error, what finished is marked`, async (t) => {
 		const { scratch, driver, waiting } = halfway(t, { before: true });
 		await waiting;
 		driver.signalGroup(signal);
@@ -118,7 +69,7 @@ test('blocks that finish within the grace are marked', async (t) => {
 	t.is(scratch.lines().length, 12);
 });
 
-test('a second signal more than a second later kills at once', async (t) => {
+test(`${TWICE}: a second signal more than a second later kills at once`, async (t) => {
 	const { scratch, driver, waiting } = halfway(t, { run: { shutdownGraceMs: 60_000 } });
 	await waiting;
 	driver.signal('SIGINT');
@@ -129,7 +80,7 @@ test('a second signal more than a second later kills at once', async (t) => {
 	await gone(scratch.pids());
 });
 
-test('a driver killed by SIGKILL: every worker ends by itself, also one that is stuck and one behind a shell', async (t) => {
+test(`${LAUNCHER}: a driver killed by SIGKILL: every worker ends by itself, also one that is stuck and one behind a shell`, async (t) => {
 	const scratch = new Scratch(t);
 	const driver = new Driver(t, scratch, {
 		blocks: 2,
@@ -144,7 +95,7 @@ test('a driver killed by SIGKILL: every worker ends by itself, also one that is 
 	t.true(performance.now() - killed < 5000);
 });
 
-test('a driver that exits in the middle of a run leaves no worker behind', async (t) => {
+test(`${LAUNCHER}: a driver that exits in the middle of a run leaves no worker behind`, async (t) => {
 	const { scratch, driver, waiting } = halfway(t, { wrap: ['sh', '-c', '"$@"; true', 'sh'] });
 	await waiting;
 	driver.signal('SIGQUIT');
@@ -153,7 +104,7 @@ test('a driver that exits in the middle of a run leaves no worker behind', async
 	t.pass();
 });
 
-test('Ctrl-C before the first worker is connected', async (t) => {
+test(`${TWICE}: Ctrl-C before the first worker is connected`, async (t) => {
 	const scratch = new Scratch(t);
 	const driver = new Driver(t, scratch, {
 		blocks: 4,

@@ -2,6 +2,10 @@ import test from 'ava';
 import { Server } from '../../src/run/server.js';
 import { gone, line, Scratch } from './scratch.js';
 
+/** Titles of the difficulties that these tests are about. */
+const LATE = 'A late answer after a time-out is counted twice';
+const LONG = 'A long time-out becomes 1 ms';
+
 for (const stuck of ['hang', 'never']) {
 	test(`a block that never returns (${stuck}) times out: its process is killed, it is retried, then failed`, async (t) => {
 		const scratch = new Scratch(t);
@@ -15,7 +19,7 @@ for (const stuck of ['hang', 'never']) {
 	});
 }
 
-test('a timeout of many days is no timeout of a millisecond', async (t) => {
+test(`${LONG}: a timeout of many days is no timeout of a millisecond`, async (t) => {
 	for (const timeoutMs of [30 * 24 * 3600 * 1000, Number.MAX_SAFE_INTEGER]) {
 		const scratch = new Scratch(t);
 		const task = line(scratch, 1, { 0: { do: 'sleep', ms: 50 } }, { timeoutMs });
@@ -25,7 +29,7 @@ test('a timeout of many days is no timeout of a millisecond', async (t) => {
 	}
 });
 
-test('a worker that is stopped and then continued answers too late, and nothing is counted twice', async (t) => {
+test(`${LATE}: a worker that is stopped and then continued answers too late, and nothing is counted twice`, async (t) => {
 	const scratch = new Scratch(t);
 	const task = line(scratch, 3, { 1: { do: 'stop', once: true } }, { maxWorkers: 2 });
 	const { line: state } = await new Server().runBlockwise(task, scratch.quiet);

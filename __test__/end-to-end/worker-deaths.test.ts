@@ -6,7 +6,12 @@ import { runBlockwise } from '../../src/run/run-blockwise.js';
 import { Server } from '../../src/run/server.js';
 import { fixture, line, Scratch } from './scratch.js';
 
-test('a worker killed in the middle of a block is replaced and its block retried', async (t) => {
+/** Titles of the difficulties that these tests are about. */
+const WITHOUT_END = "A bug in the user's code starts workers without end";
+const KILLED = 'A worker killed from outside leaves the server waiting for ever';
+const POISON = "Poison blocks, and innocent blocks blamed for a neighbour's crash";
+
+test(`${KILLED}: a worker killed in the middle of a block is replaced and its block retried`, async (t) => {
 	const scratch = new Scratch(t);
 	const task = line(scratch, 4, { 1: { do: 'kill', once: true } });
 	const { line: state } = await new Server().runBlockwise(task, scratch.quiet);
@@ -17,7 +22,7 @@ test('a worker killed in the middle of a block is replaced and its block retried
 	t.regex(state!.firstError!, /killed by SIGKILL/);
 });
 
-test('a block that kills its worker each time fails after its attempts, the others complete', async (t) => {
+test(`${KILLED}: a block that kills its worker each time fails after its attempts, the others complete`, async (t) => {
 	const scratch = new Scratch(t);
 	const task = line(scratch, 4, { 1: { do: 'kill' } }, { maxRetries: 2 });
 	const states = await new Server().runBlockwise(task, scratch.quiet);
@@ -30,7 +35,7 @@ test('a block that kills its worker each time fails after its attempts, the othe
 	t.regex(state.failures[0]!.message, /SIGKILL/);
 });
 
-test('a poison block takes only its own attempts, with several workers and short blocks', async (t) => {
+test(`${POISON}: a poison block takes only its own attempts, with several workers and short blocks`, async (t) => {
 	const scratch = new Scratch(t);
 	const task = line(scratch, 100, { 37: { do: 'abort' } }, { maxWorkers: 4, maxRetries: 2 });
 	const { line: state } = await new Server().runBlockwise(task, scratch.quiet);
@@ -66,7 +71,7 @@ test('an error that nobody catches fails the block that runs, with its stack', a
 	t.regex(state!.failures[0]!.stack!, /deeds\.js/);
 });
 
-test('process.exit between blocks loses no try', async (t) => {
+test(`${POISON}: process.exit between blocks loses no try`, async (t) => {
 	const scratch = new Scratch(t);
 	// the exit comes when block 0 is over, whether others ran meanwhile or not
 	const task = line(scratch, 3, { 0: { do: 'exitLater', code: 5 } }, { maxRetries: 0 });
@@ -84,7 +89,7 @@ test('the last lines that a dying worker wrote to stderr are in the error', asyn
 	t.regex(state!.firstError!, /the disk\n\s*is full/);
 });
 
-test('a bug in the worker does not start workers without end: a module that dies when imported', async (t) => {
+test(`${WITHOUT_END}: a module that dies when imported`, async (t) => {
 	const scratch = new Scratch(t);
 	const starts = scratch.path('starts');
 	const task = line(
@@ -113,7 +118,7 @@ test('a bug in the worker does not start workers without end: a module that dies
 	return undefined;
 });
 
-test('a bug in the worker does not start workers without end: a program that does not exist', async (t) => {
+test(`${WITHOUT_END}: a program that does not exist`, async (t) => {
 	const scratch = new Scratch(t);
 	const launcher = new LocalLauncher({ wrap: ['no-such-binary'] });
 	const task = line(scratch, 10, {}, { launcher, maxWorkers: 4, maxWorkerRestarts: 3 });
