@@ -96,6 +96,18 @@ test('the report of the last run, with the numbers of the tutorial', async (t) =
 	t.deepEqual(plain, JSON.parse(records[1]!));
 });
 
+test('a run leaves a report', async (t) => {
+	const scratch = new CliScratch(t);
+	await scratch.run(
+		...['run', pipelines, '-e', 'measured', '--tracking-dir', 'run', '--progress', 'none'],
+	);
+	const { code, stdout } = await scratch.run('report', 'run/measured');
+	t.is(code, 0);
+	t.regex(stdout, /^Run [\da-f]{16} of \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\n/);
+	t.regex(stdout, /^ {4}measured ✔ +8 +8 +0 +0 +0$/m);
+	t.regex(stdout, /^ {4}measured wall .* cpu /m);
+});
+
 const stores: [name: string, path: string, message: string][] = [
 	['nothing there', 'nowhere', 'there is no tracking store in <dir>/nowhere'],
 	[

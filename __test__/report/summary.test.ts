@@ -195,3 +195,55 @@ test('an interrupted run says so first', (t) => {
 	);
 	t.true(text.includes('mws …'));
 });
+
+test('80 columns: every line fits, and the worker table drops its columns a block', (t) => {
+	const text = renderSummary(buggy, { columns: 80 });
+	t.true(text.split('\n').every((line) => line.length <= 80));
+	t.is(
+		text.slice(text.indexOf('  mws   15 blocks')),
+		`  mws   15 blocks, 5 workers, 472.3 ms wall
+    blocks   round trip 9.4 ms ± 1.5 ms
+             3 failed attempt(s)
+    workers  startup 216.4 ms ± 51.3 ms   idle 36.1 µs ± 41.3 µs
+             teardown 27.0 ms ± 1.6 ms
+             exits 2 clean  3 error
+        id    startup  blocks       idle    compute   teardown  exit
+         0   239.0 ms       6   235.6 µs    44.6 ms          —  error
+         1   238.9 ms       2    43.3 µs    15.1 ms          —  error
+         2   242.7 ms       4   140.3 µs    40.3 ms    25.8 ms  clean
+         3   236.5 ms       5   225.8 µs    45.9 ms    28.1 ms  clean
+         4   124.7 ms       1     4.5 µs     3.0 ms          —  error${driver}`,
+	);
+});
+
+test('40 columns: lists in place of tables', (t) => {
+	t.is(
+		renderSummary(rerun, { columns: 40 }),
+		`Execution Summary
+-----------------
+
+    mws ✔
+      16 blocks, 16 completed,
+      16 skipped, 0 failed, 0 orphaned
+
+Resource Utilization
+--------------------
+
+  mws   16 blocks (16 skipped),
+        4 workers, 283.6 ms wall
+    workers  startup 208.8 ms   idle —
+             teardown 58.8 ms ± 16.5 ms
+             exits 4 clean
+
+  driver   365.0 ms wall, 42.1 ms cpu,
+           58.4 MB peak rss`,
+	);
+});
+
+test('names with wide characters keep the table in line', (t) => {
+	const lines = renderSummary(report([task({ taskId: '日本' }), task({ taskId: 'abcd' })])).split(
+		'\n',
+	);
+	t.is(lines[5], '    日本 ✔       16          16        0       0         0');
+	t.is(lines[6], '    abcd ✔       16          16        0       0         0');
+});

@@ -1,11 +1,22 @@
 import { distributionOf, mergeDistributions } from './distribution.js';
+import { flow } from './flow.js';
 import { counted, formatBytes, formatDistribution, formatDuration, noSamples } from './quantity.js';
-import type { ResourceReport, RunReport, TaskRunReport, WorkerReport } from './run-report.js';
+import type {
+	Distribution,
+	ResourceReport,
+	RunReport,
+	TaskRunReport,
+	WorkerReport,
+} from './run-report.js';
 
 /** Most workers that the table lists; the rest are counted. */
 const longestTable = 64;
 /** Most workers whose reason of exit is told. */
 const longestReasons = 8;
+
+const wideGap = '   ';
+/** As wide as a label of the panel. */
+const deepIndent = ' '.repeat(13);
 
 /** Columns of the worker table: title, width, whether it is left out on a narrow terminal, content. */
 const workerColumns: readonly [
@@ -43,7 +54,8 @@ export function resourcePanel(report: RunReport, columns: number): string[] {
 		const { cpuSeconds, peakRssBytes } = report.driver;
 		const wall = formatDuration(report.wallSeconds);
 		const cpu = formatDuration(cpuSeconds);
-		lines.push('', `  driver   ${wall} wall, ${cpu} cpu, ${formatBytes(peakRssBytes)} peak rss`);
+		const cost = [`${wall} wall`, `${cpu} cpu`, `${formatBytes(peakRssBytes)} peak rss`];
+		lines.push('', ...flow('  driver   ', cost, ', ', columns));
 	}
 	return lines;
 }
@@ -51,10 +63,12 @@ export function resourcePanel(report: RunReport, columns: number): string[] {
 function taskPanel(task: TaskRunReport, columns: number): string[] {
 	const skipped = task.skipped > 0 ? ` (${task.skipped} skipped)` : '';
 	// Where every block was skipped without a worker there was nothing to time.
-	const wall = task.wallSeconds > 0 ? `, ${formatDuration(task.wallSeconds)} wall` : '';
-	const lines = [
-		`  ${task.taskId}   ${counted(task.completed, 'block')}${skipped}, ${counted(task.workers.length, 'worker')}${wall}`,
+	const wall = task.wallSeconds > 0 ? [`${formatDuration(task.wallSeconds)} wall`] : [];
+	const counts = [
+		`${counted(task.completed, 'block')}${skipped}`,
+		counted(task.workers.length, 'worker'),
 	];
+	const lines = flow(`  ${task.taskId}   `, [...counts, ...wall], ', ', columns);
 	if (task.roundTrip.count > 0) {
 		lines.push(`    blocks   round trip ${formatDistribution(task.roundTrip)}`);
 	}
@@ -63,28 +77,46 @@ function taskPanel(task: TaskRunReport, columns: number): string[] {
 		lines.push(`${label}${task.failedAttempts} failed attempt(s)`);
 	}
 	if (task.resources && task.resources.wall.count > 0)
-		lines.push(...measurementLines(task.resources));
+		lines.push(...measurementLines(task.resources, columns));
 	if (task.workers.length > 0) lines.push(...workerLines(task.workers, columns));
 	return lines;
 }
 
 /** What was measured inside the workers. */
-function measurementLines(resources: ResourceReport): string[] {
-	const lines = [
-		`    measured wall ${formatDistribution(resources.wall)}   cpu ${formatDistribution(resources.cpu)}`,
-		`             peak rss ${formatDistribution(resources.peakRssBytes, formatBytes)}, largest ${formatBytes(resources.maxPeakRssBytes)}`,
-		`             read ${formatDistribution(resources.ioReadBytes, formatBytes)}   written ${formatDistribution(resources.ioWriteBytes, formatBytes)}`,
+function measurementLines(resources: ResourceReport, columns: number): string[] {
+	const bytes = (of: Distribution) => formatDistribution(of, formatBytes);
+	const times = [
+		`wall ${formatDistribution(resources.wall)}`,
+		`cpu ${formatDistribution(resources.cpu)}`,
 	];
-	return [...lines, ...resources.notes.map((note) => `             ${note}`)];
+	const memory = [
+		`peak rss ${bytes(resources.peakRssBytes)}`,
+		`largest ${formatBytes(resources.maxPeakRssBytes)}`,
+	];
+	const files = [
+		`read ${bytes(resources.ioReadBytes)}`,
+		`written ${bytes(resources.ioWriteBytes)}`,
+	];
+	return [
+		...flow('    measured ', times, wideGap, columns),
+		...flow(deepIndent, memory, ', ', columns),
+		...flow(deepIndent, files, wideGap, columns),
+		...resources.notes.map((note) => deepIndent + note),
+	];
 }
 
 function workerLines(workers: readonly WorkerReport[], columns: number): string[] {
 	const startup = distribution(workers.map((worker) => worker.startupSeconds));
 	const teardown = distribution(workers.map((worker) => worker.teardownSeconds));
 	const idle = mergeDistributions(workers.map((worker) => worker.idle));
+	const times = [
+		`startup ${formatDistribution(startup)}`,
+		`idle ${formatDistribution(idle)}`,
+		`teardown ${formatDistribution(teardown)}`,
+	];
 	const lines = [
-		`    workers  startup ${formatDistribution(startup)}   idle ${formatDistribution(idle)}   teardown ${formatDistribution(teardown)}`,
-		`             exits ${exitCounts(workers)}`,
+		...flow('    workers  ', times, wideGap, columns),
+		`${deepIndent}exits ${exitCounts(workers)}`,
 	];
 	const shown = workerColumns.filter(([, , wideOnly]) => !wideOnly || columns >= 115);
 	const row = (cells: readonly string[], exit: string) => {
@@ -119,9 +151,9 @@ function exitReasons(workers: readonly WorkerReport[]): string[] {
 	const told = workers.filter((worker) => worker.exit === 'error' && worker.exitReason);
 	const lines = told
 		.slice(0, longestReasons)
-		.map((worker) => `             worker ${worker.workerId}: ${worker.exitReason}`);
+		.map((worker) => `${deepIndent}worker ${worker.workerId}: ${worker.exitReason}`);
 	const more = told.length - lines.length;
-	return more > 0 ? [...lines, `             (+ ${more} more)`] : lines;
+	return more > 0 ? [...lines, `${deepIndent}(+ ${more} more)`] : lines;
 }
 
 function exitCounts(workers: readonly WorkerReport[]): string {

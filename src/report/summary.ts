@@ -1,4 +1,6 @@
+import stringWidth from 'string-width';
 import { failureLines } from './failures.js';
+import { flow, padColumns } from './flow.js';
 import { resourcePanel } from './resource-panel.js';
 import type { RunReport, TaskRunReport } from './run-report.js';
 
@@ -28,7 +30,10 @@ export function renderSummary(report: RunReport, options: SummaryOptions = {}): 
 	if (report.interrupted) {
 		lines.splice(0, 0, `Interrupted by ${report.interrupted}: what had finished by then`, '');
 	}
-	lines.push(...summaryTable(report.tasks));
+	const width = options.columns ?? 120;
+	const table = summaryTable(report.tasks);
+	const fits = table.every((line) => stringWidth(line) <= width);
+	lines.push(...(fits ? table : summaryList(report.tasks, width)));
 	for (const part of [
 		failureLines(report.tasks, options.failuresShown ?? 1),
 		noteLines(report.tasks),
@@ -36,7 +41,7 @@ export function renderSummary(report: RunReport, options: SummaryOptions = {}): 
 	]) {
 		if (part.length > 0) lines.push('', ...part.map((line) => (line ? indent + line : line)));
 	}
-	const panel = resourcePanel(report, options.columns ?? 120);
+	const panel = resourcePanel(report, width);
 	if (panel.length > 0) lines.push('', ...panel);
 	return lines.join('\n');
 }
@@ -49,9 +54,9 @@ export function taskSymbol(task: TaskRunReport): string {
 }
 
 function summaryTable(tasks: readonly TaskRunReport[]): string[] {
-	const first = Math.max(4, ...tasks.map((task) => task.taskId.length)) + 2;
+	const first = Math.max(4, ...tasks.map((task) => stringWidth(task.taskId))) + 2;
 	const row = (label: string, cells: readonly string[]) =>
-		(indent + [label.padEnd(first), ...cells].join(gap)).trimEnd();
+		(indent + [padColumns(label, first), ...cells].join(gap)).trimEnd();
 	const widthOf = (title: string, width: number, of: (task: TaskRunReport) => number) =>
 		Math.max(width, title.length, ...tasks.map((task) => String(of(task)).length));
 	const widths = columns.map(([title, width, of]) => widthOf(title, width, of));
@@ -71,6 +76,17 @@ function summaryTable(tasks: readonly TaskRunReport[]): string[] {
 			),
 		),
 	];
+}
+
+/** The table's numbers in words, for terminals that it is too wide for. */
+function summaryList(tasks: readonly TaskRunReport[], width: number): string[] {
+	return tasks.flatMap((task) => {
+		const counts = columns.map(([title, , of]) => `${of(task)} ${title}`);
+		return [
+			`${indent}${task.taskId} ${taskSymbol(task)}`,
+			...flow(`${indent}  `, counts, ', ', width),
+		];
+	});
 }
 
 /** What went wrong without being a failure of one block: timeouts, checks, abandonment. */

@@ -1,0 +1,32 @@
+import stringWidth from 'string-width';
+
+/**
+ * Items behind a head, in as many lines as the width asks for; further lines are indented as far as the head is wide.
+ *
+ * @param separator between items of a line, such as `, `; what of it isn't blank stays at the end of a broken line
+ */
+export function flow(
+	head: string,
+	items: readonly string[],
+	separator: string,
+	columns: number,
+): string[] {
+	const indent = ' '.repeat(stringWidth(head));
+	const lines: string[] = [];
+	let line = '';
+	for (const item of items) {
+		const longer = line === '' ? head + item : line + separator + item;
+		if (line === '' || stringWidth(longer) <= columns) {
+			line = longer;
+			continue;
+		}
+		lines.push((line + separator).trimEnd());
+		line = indent + item;
+	}
+	return line === '' ? lines : [...lines, line];
+}
+
+/** Pads a text with blanks to a width in columns, which wide characters take two of. */
+export function padColumns(text: string, width: number): string {
+	return text + ' '.repeat(Math.max(0, width - stringWidth(text)));
+}
