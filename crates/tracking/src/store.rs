@@ -17,7 +17,7 @@ use crate::options::OpenOptions;
 use crate::runs;
 
 /// Blocks that count as one batch: files are looked at before the next one is recorded.
-const BATCH: u32 = 64;
+const BATCH: u32 = 256;
 /// A record that comes this long after the last look begins another batch.
 const BATCH_TIME: Duration = Duration::from_millis(5);
 
