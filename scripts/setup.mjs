@@ -41,11 +41,32 @@ export async function buildTypeScript() {
 	);
 }
 
+/** Compiles the example, whose workers must start without a loader. */
+export async function buildExample() {
+	const example = 'examples/mutex-watershed';
+	const inputs = [
+		`${example}/src`,
+		`${example}/tsconfig.json`,
+		'tsconfig.json',
+		'src',
+		'index.d.ts',
+	];
+	await unlessUpToDate(
+		'example',
+		inputs,
+		() => has(`${example}/dist/main.js`),
+		async () => {
+			await run('npx', ['tsc', '-p', `${example}/tsconfig.json`]);
+		},
+	);
+}
+
 /** Brings the checkout to where tests, the demo and the benchmarks can run. */
 export async function setUp() {
 	await installPackages();
 	await buildAddon();
 	await buildTypeScript();
+	await buildExample();
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) script(setUp);
