@@ -52,7 +52,8 @@ async function processBlocks(processBlock: BlockFunction, context: Context): Pro
 		const block = await client.acquireBlock();
 		if (block === null) return;
 		try {
-			await processBlock(block, context);
+			// The task's `config` came over the client's connection.
+			await processBlock(block, client.context);
 			client.release(block);
 		} catch (error) {
 			// One bad block doesn't end the worker: the scheduler counts the attempt and hands it out again.
