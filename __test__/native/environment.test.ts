@@ -45,7 +45,7 @@ for (const [kind, begin] of [
 		`;
 		const args = ['--import=tsx', '--input-type=module', '-e', program];
 		const ended = execute(process.execPath, args, { env: { ...process.env, TMPDIR: tmp } });
-		const error = await t.throwsAsync(ended as Promise<never>);
+		const error = await t.throwsAsync(() => ended);
 		t.like(error, { code: 7, stdout: 'begun\n', stderr: '' });
 		t.deepEqual(
 			readdirSync(tmp).filter((name) => !name.startsWith('tsx')),
