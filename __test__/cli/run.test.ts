@@ -68,7 +68,7 @@ for (const [signal, expected] of [
 		const { code, stdout, stderr } = await run.result;
 		t.is(code, expected);
 		t.regex(stderr, new RegExp(`Interrupted by ${signal}`));
-		t.regex(stderr, /^ {4}gated … /m);
+		t.regex(stderr, /^ {4}gated … +8 +1 +0 +0 +0$/m);
 		t.regex(stderr, new RegExp(`^error: .*${signal}`, 'm'));
 		t.is(JSON.parse(stdout.trim().split('\n').at(-1)!).event, 'finish');
 	});
@@ -105,7 +105,7 @@ test('serial: inline functions run, and the first error of a block is thrown', a
 	t.is(inline.code, 0);
 	const failing = await scratch.run('run', pipelines, '-e', 'failing', '-s', ...quiet);
 	t.is(failing.code, 1);
-	t.regex(failing.stderr, /^Error: bad block failing\/3\n {4}at .*block\.js:/);
+	t.regex(failing.stderr, /^Error: bad block failing\/3\n {4}at .*block\.js:/m);
 });
 
 test('directories and workers are those of the command line', async (t) => {

@@ -2,7 +2,7 @@ import picocolors from 'picocolors';
 import { BarArea } from './bar-area.js';
 import { barLine, progressSymbol } from './bar-line.js';
 import type { RunEvent } from './events.js';
-import { noticeLine } from './notice-line.js';
+import { NoticeLines } from './notice-line.js';
 import type { Counts, ProgressObserver, TaskCounts } from './observer.js';
 import { Rate } from './rate.js';
 
@@ -23,6 +23,7 @@ export class BarsObserver implements ProgressObserver {
 	readonly #now: () => number;
 	readonly #paint: Record<string, (text: string) => string>;
 	readonly #rates = new Map<string, Rate>();
+	readonly #notices = new NoticeLines();
 	#area: BarArea | null = null;
 	#states: Counts = {};
 	#started = 0;
@@ -60,7 +61,7 @@ export class BarsObserver implements ProgressObserver {
 	}
 
 	onEvent(event: RunEvent): void {
-		const line = noticeLine(event);
+		const line = this.#notices.lineOf(event);
 		if (line === null) return;
 		if (this.#area) this.#area.print(line);
 		else this.#terminal.write(`${line}\n`);

@@ -1,6 +1,6 @@
 import { type BarLine, ended, progressSymbol, remaining } from './bar-line.js';
 import type { RunEvent } from './events.js';
-import { noticeLine } from './notice-line.js';
+import { NoticeLines } from './notice-line.js';
 import type { Counts, ProgressObserver } from './observer.js';
 import { clock, perSecond, Rate } from './rate.js';
 
@@ -26,6 +26,7 @@ export class LinesObserver implements ProgressObserver {
 	readonly #stream: { write(text: string): unknown };
 	readonly #now: () => number;
 	readonly #repeat: Repeat;
+	readonly #notices = new NoticeLines();
 	readonly #last = new Map<string, { time: number; share: number; done: boolean; rate: Rate }>();
 	#started = 0;
 	#lastLine = 0;
@@ -67,7 +68,7 @@ export class LinesObserver implements ProgressObserver {
 	}
 
 	onEvent(event: RunEvent): void {
-		const line = noticeLine(event);
+		const line = this.#notices.lineOf(event);
 		if (line !== null) this.#stream.write(`${line}\n`);
 	}
 
