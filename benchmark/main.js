@@ -1,9 +1,10 @@
-// Entry of `npm run bench`: `drain`, `resume`, `throughput`, `connections`, `progress`.
+// Entry of `npm run bench`: `drain`, `calls`, `resume`, `throughput`, `connections`, `progress`.
 import { Command, Option } from 'commander';
 import { machine, printTable, writeJson } from './results.js';
 
 const suites = {
 	drain: 'blocks per second from the scheduler alone',
+	calls: 'what a call into the addon costs',
 	resume: 'taking in a finished or half-finished run',
 	throughput: 'whole runs of short blocks on worker processes',
 	connections: 'thousands of connected workers',
