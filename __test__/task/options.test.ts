@@ -224,3 +224,9 @@ test('a tracking path may be a file URL or false', (t) => {
 	t.is(task('a', { trackingPath: './here' }).trackingPath, './here');
 	t.is(task('a', { trackingPath: false }).trackingPath, false);
 });
+
+test('a worker function keeps its worker when a block fails, unless told otherwise', (t) => {
+	const own = { processFunction: undefined, workerFunction: new URL('./own.js', import.meta.url) };
+	t.is(task(own).onBlockError, 'keep-worker');
+	t.is(task({ ...own, onBlockError: 'restart-worker' }).onBlockError, 'restart-worker');
+});

@@ -99,7 +99,10 @@ export interface TaskOptions {
 	priority?: number;
 	/** Milliseconds before a failed block is tried again, doubled for each further try. Default 0. */
 	retryDelayMs?: number;
-	/** Whether a worker whose block failed is replaced or goes on. Default `'restart-worker'`. */
+	/**
+	 * Whether a worker whose block threw is replaced or goes on. Default `'restart-worker'` for a block function; for a
+	 * worker function, which may catch what a block throws, `'keep-worker'`.
+	 */
 	onBlockError?: OnBlockError;
 	/** Whether a store of another layout is an error or replaced by an empty one. Default `'error'`. */
 	onLayoutMismatch?: OnLayoutMismatch;
@@ -174,7 +177,7 @@ const TASK_OPTIONS = {
 	concurrency: option(integer(1), 1),
 	priority: option(integer(-(2 ** 31), 2 ** 31 - 1), 0),
 	retryDelayMs: option(milliseconds('zero-or-more'), 0),
-	onBlockError: option<OnBlockError>(oneOf('restart-worker', 'keep-worker'), 'restart-worker'),
+	onBlockError: optional<OnBlockError>(oneOf('restart-worker', 'keep-worker')),
 	onLayoutMismatch: option<OnLayoutMismatch>(oneOf('error', 'recreate'), 'error'),
 	grownFrom: optional<Roi>(readRoi),
 	connectTimeoutMs: option(milliseconds('positive'), DEFAULT_TIMEOUT_MS),

@@ -113,7 +113,9 @@ export class Task {
 		this.concurrency = resolved.concurrency;
 		this.priority = resolved.priority;
 		this.retryDelayMs = resolved.retryDelayMs;
-		this.onBlockError = resolved.onBlockError;
+		this.onBlockError =
+			resolved.onBlockError ??
+			(resolved.workerFunction === undefined ? 'restart-worker' : 'keep-worker');
 		this.onLayoutMismatch = resolved.onLayoutMismatch;
 		this.grownFrom = resolved.grownFrom;
 		this.connectTimeoutMs = resolved.connectTimeoutMs;
