@@ -226,7 +226,7 @@ test('a tracking path may be a file URL or false', (t) => {
 });
 
 test('a worker function keeps its worker when a block fails, unless told otherwise', (t) => {
-	const own = { processFunction: undefined, workerFunction: new URL('./own.js', import.meta.url) };
-	t.is(task(own).onBlockError, 'keep-worker');
-	t.is(task({ ...own, onBlockError: 'restart-worker' }).onBlockError, 'restart-worker');
+	const own = { workerFunction: new URL('./own.js', import.meta.url) };
+	t.is(task('own', own).onBlockError, 'keep-worker');
+	t.is(task('own', { ...own, onBlockError: 'restart-worker' }).onBlockError, 'restart-worker');
 });
