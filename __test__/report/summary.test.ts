@@ -1,6 +1,6 @@
 import test from 'ava';
 import { renderSummary } from '../../src/report/summary.ts';
-import { buggy, clean, failure, report, rerun, resumed, task } from './seed-reports.ts';
+import { buggy, clean, dist, failure, report, rerun, resumed, task } from './seed-reports.ts';
 
 const driver = '\n\n  driver   365.0 ms wall, 42.1 ms cpu, 58.4 MB peak rss';
 
@@ -177,6 +177,15 @@ test('a thousand failures of 10 KB stay under 64 KB', (t) => {
 	t.regex(text, /\(\+ \d+ more failed blocks; see worker logs\)/);
 });
 
+test('failures in wide characters or of many lines stay under 64 KB as well', (t) => {
+	for (const stack of ['界'.repeat(10_000), 'a\n'.repeat(5_000)]) {
+		const failures = Array.from({ length: 1_000 }, () => ({ ...failure, stack }));
+		const tasks = [task({ total: 1_000, completed: 0, failed: 1_000, failures })];
+		const text = renderSummary(report(tasks), { failuresShown: 1_000 });
+		t.true(Buffer.byteLength(text) < 65_536, `${Buffer.byteLength(text)}`);
+	}
+});
+
 for (const columns of [40, 80, 200]) {
 	test(`at ${columns} columns the panel fits, apart from its one-line headers`, (t) => {
 		const lines = renderSummary(clean, { columns }).split('\n');
@@ -246,4 +255,46 @@ test('names with wide characters keep the table in line', (t) => {
 	);
 	t.is(lines[5], '    日本 ✔       16          16        0       0         0');
 	t.is(lines[6], '    abcd ✔       16          16        0       0         0');
+});
+
+test('measurements, check errors and abandonment are told', (t) => {
+	const kilobytes = dist(16, 2048, 512);
+	const text = renderSummary(
+		report([
+			task({
+				completed: 4,
+				failed: 4,
+				orphaned: 8,
+				checkErrors: 16,
+				abandonReason: 'all 4 starts of workers are used up',
+				roundTrip: dist(4, 0.01, 0.001),
+				resources: {
+					wall: dist(16, 0.012, 0.002),
+					cpu: dist(16, 0.011, 0.001),
+					peakRssBytes: dist(16, 50 * 2 ** 20, 2 ** 20),
+					ioReadBytes: kilobytes,
+					ioWriteBytes: kilobytes,
+					maxPeakRssBytes: 60 * 2 ** 20,
+					notes: ['cpu, memory and I/O: several blocks ran at once'],
+				},
+			}),
+		]),
+	);
+	t.is(
+		text.slice(text.indexOf('    mws ✗')),
+		`    mws ✗        16           4        0       4         8
+
+    checkFunction of task 'mws' gave no answer for 16 block(s); they ran as not done
+    task 'mws' was abandoned: all 4 starts of workers are used up
+
+Resource Utilization
+--------------------
+
+  mws   4 blocks, 0 workers, 349.4 ms wall
+    blocks   round trip 10.0 ms ± 1.0 ms
+    measured wall 12.0 ms ± 2.0 ms   cpu 11.0 ms ± 1.0 ms
+             peak rss 50.0 MB ± 1.0 MB, largest 60.0 MB
+             read 2.0 KB ± 512.0 B   written 2.0 KB ± 512.0 B
+             cpu, memory and I/O: several blocks ran at once${driver}`,
+	);
 });

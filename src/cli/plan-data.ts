@@ -13,6 +13,9 @@ import { trackingPathOf } from '../tracking/tracking-path.js';
 
 /** Bytes that a store holds for each cell: done and failures. */
 const bytesPerCell = 5;
+/** What a run takes of one task. */
+const mostBlocks = 2n ** 53n;
+
 /** With measurements as well. */
 const measuredBytesPerCell = bytesPerCell + 64;
 
@@ -179,6 +182,8 @@ function skipsOf(task: Task, store: PlannedStore | null): PlannedSkips {
 function refusalOf(pipeline: Pipeline, options: ResolvedRunOptions): string | null {
 	try {
 		checkBeforeStart(pipeline.tasks, options);
+		const vast = pipeline.tasks.find(({ geometry }) => geometry.blockCount > mostBlocks);
+		if (vast) return `task '${vast.taskId}' has more than 2^53 blocks`;
 		const { specs, edges } = new PipelineTasks(pipeline);
 		const graph = graphNew(specs, edges);
 		try {

@@ -72,5 +72,5 @@ function totalLine(tasks: readonly PlannedTask[]): string {
 		least === most
 			? `${blocks - BigInt(most)}`
 			: `${blocks - BigInt(most)} to ${blocks - BigInt(least)}`;
-	return `A run would do ${run} of ${counted(Number(blocks), 'block')} on at most ${counted(workers, 'worker')}.`;
+	return `A run would do ${run} of ${blocks} block${blocks === 1n ? '' : 's'} on at most ${counted(workers, 'worker')}.`;
 }

@@ -2,8 +2,10 @@ import type { FailureReport, TaskRunReport } from './run-report.js';
 
 /** Longest text of one failure in a summary, in characters: a thousand long failures stay readable. */
 const longestFailure = 2_000;
-/** Longest text of all failures in a summary, in characters. */
+/** Longest text of all failures in a summary, in bytes. */
 const longestSection = 48_000;
+/** Bytes that a summary puts around a line: its indentation and the line's end. */
+const aroundLine = 7;
 
 /**
  * The first failures of each task that has any, with the number of those not shown.
@@ -20,11 +22,12 @@ export function failureLines(tasks: readonly TaskRunReport[], shown: number): st
 		const some: string[] = [];
 		let count = 0;
 		for (const failure of task.failures.slice(0, left)) {
-			const body = failureText(failure);
-			if (body.length > room) break;
-			room -= body.length;
+			const body = failureText(failure).split('\n');
+			const bytes = body.reduce((sum, line) => sum + Buffer.byteLength(line) + aroundLine, 0);
+			if (bytes > room) break;
+			room -= bytes;
 			if (count > 0) some.push('');
-			some.push(...body.split('\n').map((line) => (line ? `  ${line}` : line)));
+			some.push(...body.map((line) => (line ? `  ${line}` : line)));
 			count++;
 		}
 		if (count === 0) break;

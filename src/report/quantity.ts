@@ -46,7 +46,9 @@ export function formatDistribution(
 ): string {
 	if (distribution.count === 0 || !Number.isFinite(distribution.mean)) return noSamples;
 	const mean = format(distribution.mean);
-	return distribution.count === 1 ? mean : `${mean} ± ${format(distribution.std)}`;
+	return distribution.count === 1 || !Number.isFinite(distribution.std)
+		? mean
+		: `${mean} ± ${format(distribution.std)}`;
 }
 
 /** A count with its noun, such as `1 block`, `16 blocks`. */
