@@ -20,7 +20,8 @@ import test, { type ExecutionContext } from 'ava';
 import { exitCodesHelp } from '../src/cli/exit-codes.ts';
 import { Roi } from '../src/geometry/roi.ts';
 import { readRunOptions } from '../src/run/options.ts';
-import { readTaskOptions, taskOptionNames } from '../src/task/options.ts';
+import { taskOptionNames } from '../src/task/options.ts';
+import { Task } from '../src/task/task.ts';
 
 const execute = promisify(execFile);
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -171,8 +172,7 @@ test('the table of task options names them all, with their defaults', (t) => {
 	);
 	const roi = new Roi([0], [10]);
 	const given = { taskId: 'a', totalRoi: roi, readRoi: roi, writeRoi: roi };
-	const resolved = readTaskOptions(given) as unknown as Record<string, unknown>;
-	checkDefaults(t, rows, resolved, Object.keys(given));
+	checkDefaults(t, rows, new Task(given) as unknown as Record<string, unknown>, Object.keys(given));
 });
 
 test('the table of run options names them all, with their defaults', (t) => {
