@@ -138,3 +138,37 @@ test('a worker that comes after the end leaves', async (t) => {
 	t.regex(err, /^bellis: worker 0 of task 'line': no driver at /);
 	t.is(scratch.lines().length, 2);
 });
+
+test('a worker on another machine that is given a loopback address leaves with code 3 and says what to pass', async (t) => {
+	const scratch = new Scratch(t);
+	const codes: (number | null)[] = [];
+	let err = '';
+	const launcher: Launcher = {
+		start: async (spec) => {
+			const context = spec.env.BELLIS_CONTEXT!.replace(/machine=[^:]*/, 'machine=elsewhere');
+			const child = spawn(spec.command, spec.args, {
+				env: { ...process.env, ...spec.env, BELLIS_CONTEXT: context },
+				stdio: ['ignore', 'ignore', 'pipe'],
+			});
+			child.stderr.setEncoding('utf8').on('data', (text) => {
+				err += text;
+			});
+			return {
+				exited: new Promise((resolve) => {
+					child.once('close', (exit) => {
+						codes.push(exit);
+						resolve({ code: exit });
+					});
+				}),
+				stop: () => void child.kill('SIGKILL'),
+				describe: () => 'a process elsewhere',
+			};
+		},
+	};
+	const task = line(scratch, 1, {}, { launcher, maxWorkerRestarts: 0 });
+	const { line: state } = await new Server().runBlockwise(task, scratch.quiet);
+	t.true(state!.abandoned);
+	t.deepEqual(codes, [3]);
+	t.regex(err, /host/);
+	t.is(scratch.lines().length, 0);
+});

@@ -6,6 +6,7 @@ import { inheritedFlags, joinNodeOptions, splitNodeOptions } from '../launchers/
 import type { LaunchSpec, WorkerLogs } from '../launchers/launcher.js';
 import type { LogMode } from '../settings.js';
 import type { Task } from '../task/task.js';
+import { FUNCTION_VARIABLE } from '../worker/marker.js';
 
 /** What goes into the start of a worker. */
 export interface WorkerLaunch {
@@ -36,7 +37,7 @@ export function launchSpec({
 			[CONTEXT_VARIABLE]: context.toSecretText(),
 			NODE_OPTIONS: task.env.NODE_OPTIONS ?? joinNodeOptions(nodeOptions),
 			// an empty one keeps that of an outer run away
-			BELLIS_FUNCTION: workerFunction ?? '',
+			[FUNCTION_VARIABLE]: workerFunction ?? '',
 		},
 		context,
 		logs,

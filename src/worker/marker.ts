@@ -1,6 +1,12 @@
 import type { ClientQueue } from './client-queue.js';
 
 /**
+ * Environment variable with the function of a task whose function makes its own client. Such a worker
+ * has no line to the driver that could bring it.
+ */
+export const FUNCTION_VARIABLE = 'BELLIS_FUNCTION';
+
+/**
  * A mark on the process that says what it is. It is kept under a registered symbol, so that two copies of
  * the package in one process see the same.
  */

@@ -12,14 +12,8 @@ import { runBlocks } from './block-loop.js';
 import { ClientQueue } from './client-queue.js';
 import { describeError } from './describe-error.js';
 import { ExitWatch } from './exit-watch.js';
-import { markAsWorker, type WorkerMark } from './marker.js';
+import { FUNCTION_VARIABLE, markAsWorker, type WorkerMark } from './marker.js';
 import { WorkerTask } from './worker-task.js';
-
-/**
- * Environment variable with the function of a task whose function makes its own client. Such a worker
- * has no line to the driver that could bring it.
- */
-export const FUNCTION_VARIABLE = 'BELLIS_FUNCTION';
 
 const FAILED = 1;
 /** How long a worker that can't work may take to say so. */
