@@ -80,6 +80,14 @@ fn roi(path: &str, offset: &[f64], shape: &[f64]) -> Result<Roi, Failure> {
             NativeError::validation(path, message)
         })
     };
+    let begins_and_extents = offset.iter().zip(shape);
+    if begins_and_extents
+        .into_iter()
+        .any(|(begin, extent)| begin + extent > MAX_SAFE_INTEGER)
+    {
+        let message = format!("{path} ends beyond 2^53 - 1");
+        return Err(NativeError::validation(path, message));
+    }
     Ok(Roi {
         offset: coordinate(format!("{path}.offset"), offset)?,
         shape: coordinate(format!("{path}.shape"), shape)?,
