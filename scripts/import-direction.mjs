@@ -10,7 +10,11 @@ const rules = [
 	{ from: /^(?!native\.ts$)/, to: /binding\.c/, why: 'only src/native.ts imports the binding' },
 	{ from: /^(?!cli\/)/, to: /^index\.ts$/, why: 'only the CLI imports the public index' },
 	{ from: /^(?!cli\/)/, to: /^cli\//, why: 'nothing imports the CLI' },
-	{ from: /^geometry\//, to: /^(?!geometry\/|errors\.ts$)/, why: 'geometry stands on errors only' },
+	{
+		from: /^geometry\//,
+		to: /^(?!geometry\/|(errors|show-value)\.ts$)/,
+		why: 'geometry stands on errors and their texts only',
+	},
 	{
 		from: /^report\//,
 		to: /^(run|worker|launchers|task|client)\b/,
@@ -19,7 +23,7 @@ const rules = [
 	{ from: /^progress\//, to: /^(run|worker|launchers)\b/, why: 'progress sees plain events only' },
 	{
 		from: /^(task|pipeline|block|functions)\b/,
-		to: /^(run|worker|launchers|cli)\b/,
+		to: /^(run|worker|cli)\b|^launchers\/(?!launcher\.ts$)/,
 		why: 'tasks know nothing of runs',
 	},
 	{ from: /^launchers\//, to: /^(run|worker|task)\b/, why: 'launchers know contexts only' },
