@@ -172,3 +172,23 @@ test('a worker on another machine that is given a loopback address leaves with c
 	t.regex(err, /host/);
 	t.is(scratch.lines().length, 0);
 });
+
+test('a launcher that gives no handle, or one whose methods throw, does no harm', async (t) => {
+	const scratch = new Scratch(t);
+	const nothing = { start: async () => undefined } as unknown as Launcher;
+	const first = line(scratch, 2, {}, { launcher: nothing, maxWorkerRestarts: 1 });
+	const { line: state } = await new Server().runBlockwise(first, scratch.quiet);
+	t.true(state!.abandoned);
+	t.regex(state!.firstError!, /no handle with stop\(\) and describe\(\)/);
+
+	const fail = () => {
+		throw new Error('not today');
+	};
+	const throwing: Launcher = {
+		start: async () => ({ stop: fail, describe: fail, exited: Promise.reject(new Error('lost')) }),
+	};
+	const second = line(scratch, 2, {}, { launcher: throwing, maxWorkerRestarts: 1 });
+	const { line: other } = await new Server().runBlockwise(second, scratch.quiet);
+	t.true(other!.abandoned);
+	t.regex(other!.firstError!, /was lost by its launcher: lost/);
+});

@@ -137,7 +137,9 @@ export class LiveRun implements RunDriver {
 		const launcher: Launcher = task.launcher ?? this.#local;
 		let handle: Handle;
 		try {
-			handle = await launcher.start(this.#launchSpec(at, workerId), controller.signal);
+			handle = checkedHandle(
+				await launcher.start(this.#launchSpec(at, workerId), controller.signal),
+			);
 		} catch (error) {
 			this.#tell((run) =>
 				runStartFailed(run, workerId, {
@@ -156,7 +158,7 @@ export class LiveRun implements RunDriver {
 			runWorkerStarted(run, workerId, {
 				pid: handle.pid ?? null,
 				tracksExit: handle.exited !== undefined,
-				description: handle.describe(),
+				description: describeHandle(handle),
 			}),
 		);
 		this.#listener.onWorkerStarted(task, workerId);
@@ -164,10 +166,14 @@ export class LiveRun implements RunDriver {
 	}
 
 	async #awaitExit(task: Task, workerId: number, exited: Promise<Exit>): Promise<void> {
-		const exit: Exit = await exited.catch((error) => ({
-			code: null,
-			reason: `was lost by its launcher: ${describeError(error).message}`,
-		}));
+		const exit = await Promise.resolve(exited).then(
+			// a launcher that only says when, not how
+			(end): Exit => end ?? { code: null },
+			(error): Exit => ({
+				code: null,
+				reason: `was lost by its launcher: ${describeError(error).message}`,
+			}),
+		);
 		this.#handles.delete(workerId);
 		const stopped = this.#stopped.delete(workerId);
 		const clean = exit.code === 0 && !exit.signal;
@@ -200,7 +206,7 @@ export class LiveRun implements RunDriver {
 				this.#listener.onNotice(null, {
 					level: 'warning',
 					code: 'not-stopped',
-					message: `${handle.describe()} can't be stopped: ${describeError(error).message}`,
+					message: `${describeHandle(handle)} can't be stopped: ${describeError(error).message}`,
 				}),
 			);
 	}
@@ -250,5 +256,23 @@ export class LiveRun implements RunDriver {
 		for (const [workerId, handle] of this.#handles) this.#stop(handle, workerId, 0);
 		runFree(this.#native!.handle);
 		this.#finish(result);
+	}
+}
+
+/** What a launcher of the user's own gave, if it is a handle. */
+function checkedHandle(given: unknown): Handle {
+	const handle = given as Partial<Handle> | null | undefined;
+	if (typeof handle?.stop === 'function' && typeof handle.describe === 'function') {
+		return handle as Handle;
+	}
+	throw new TypeError('the launcher gave no handle with stop() and describe()');
+}
+
+/** A handle in words, whatever its `describe` does. */
+function describeHandle(handle: Handle): string {
+	try {
+		return String(handle.describe());
+	} catch (error) {
+		return `a worker (describe() threw: ${describeError(error).message})`;
 	}
 }
