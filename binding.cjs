@@ -895,6 +895,7 @@ module.exports.serialEnd = nativeBinding.serialEnd
 module.exports.serialFail = nativeBinding.serialFail
 module.exports.serialFree = nativeBinding.serialFree
 module.exports.serialGiveBack = nativeBinding.serialGiveBack
+module.exports.serialNotices = nativeBinding.serialNotices
 module.exports.serialProfileEnd = nativeBinding.serialProfileEnd
 module.exports.serialProfileStart = nativeBinding.serialProfileStart
 module.exports.serialRelease = nativeBinding.serialRelease

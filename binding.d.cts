@@ -792,6 +792,9 @@ export declare function serialFree(handle: number): void
 /** Slots: 0 handle, 1 task, 2 block. A block that was taken goes back as if it had never been. */
 export declare function serialGiveBack(): number
 
+/** What opening the stores had to tell, once. */
+export declare function serialNotices(handle: number): { ok: NativeRunEvent[] } | { error: NativeError }
+
 /** The innermost measurement ends; the first to end counts. */
 export declare function serialProfileEnd(handle: number): { ok: null } | { error: NativeError }
 

@@ -125,7 +125,7 @@ export class LayoutMismatchError extends BellisError {
 	readonly stored: string | null;
 	/** Layout hash of the task. */
 	readonly expected: string;
-	/** What differs, where the store says so: `total`, `stride`, `context`, `fit`. */
+	/** What differs, where the store says so: names such as `totalRoi.shape`, `writeRoi.offset` and `fit`. */
 	readonly fields: readonly string[];
 
 	constructor(

@@ -7,6 +7,7 @@ import {
 	hotError,
 	type NativeErrorReport,
 	type NativeRunConfig,
+	type NativeRunEvent,
 	type NativeRunResult,
 	type NativeTaskState,
 	shared,
@@ -25,6 +26,11 @@ export async function serialStart(config: NativeRunConfig): Promise<number> {
 	const handle = unwrap(await binding.serialStart(config));
 	live.add(handle);
 	return handle;
+}
+
+/** What opening the stores had to tell, once. */
+export function serialNotices(handle: number): NativeRunEvent[] {
+	return unwrap(binding.serialNotices(handle));
 }
 
 /** The next block of a task, after skipping what is done or masked; -1 when none is ready. */

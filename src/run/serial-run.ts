@@ -8,6 +8,7 @@ import {
 	serialEnd,
 	serialFail,
 	serialGiveBack,
+	serialNotices,
 	serialProfileEnd,
 	serialProfileStart,
 	serialRelease,
@@ -68,6 +69,10 @@ export class SerialRun implements RunDriver {
 
 	async start(): Promise<void> {
 		this.#native = await serialStart(this.#config);
+		for (const event of serialNotices(this.#native)) {
+			if (event.kind !== 'notice') continue;
+			this.#listener.onNotice(event.task === null ? null : this.#tasks[event.task]!, event);
+		}
 		// the caller has to see that it began before the first block runs
 		setImmediate(() => void this.#run());
 	}

@@ -11,7 +11,8 @@
 //! | yes | no | yes | before the old one was removed: it is removed |
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -102,6 +103,49 @@ fn build(
     let failed = |error| TrackingError::io(new, "building the grown store", error);
     files.create_dir_all(new).map_err(failed)?;
     lock.copy_into(new).map_err(failed)?;
+    let mut moved = Moved {
+        kept: 0,
+        cleared: 0,
+    };
+    std::thread::scope(|scope| {
+        // One array goes to the disk while the next is copied.
+        let (copied, to_sync) = mpsc::channel();
+        let syncing = scope.spawn(move || sync_each(to_sync));
+        let arrays = copy_arrays(files, path, new, lock, plan, &copied);
+        drop(copied);
+        let synced = syncing.join().unwrap_or_else(|_| {
+            let error = io::Error::other("the thread that writes to the disk panicked");
+            Err(TrackingError::io(new, "building the grown store", error))
+        });
+        moved = arrays?;
+        synced
+    })?;
+    carry_runs(files, path, new).map_err(failed)?;
+    let text = metadata::group_text(&metadata::stamped(attributes.clone(), plan.to));
+    write_document(files, &new.join(DOCUMENT), &text, lock.owner(), true)?;
+    Ok(moved)
+}
+
+/// A chunk that was copied and is to be written to the disk.
+type Copied = (PathBuf, Box<dyn ChunkFile>);
+
+fn sync_each(chunks: Receiver<Copied>) -> Result<(), TrackingError> {
+    for (path, file) in chunks {
+        file.sync()
+            .map_err(|error| TrackingError::io(&path, "writing it to the disk", error))?;
+    }
+    Ok(())
+}
+
+/// Copies all arrays, and passes each on to be written to the disk.
+fn copy_arrays(
+    files: &dyn Files,
+    path: &Path,
+    new: &Path,
+    lock: &Lock,
+    plan: Plan<'_>,
+    copied: &Sender<Copied>,
+) -> Result<Moved, TrackingError> {
     let remap = Remap::new(plan.from, plan.to, plan.growth);
     let mut moved = Moved {
         kept: 0,
@@ -124,25 +168,23 @@ fn build(
         }
         let chunk = chunk_path(new, kind, plan.to.axes());
         let target = chunk.parent().unwrap_or(new);
-        let copy = || -> io::Result<()> {
+        let copy = || -> io::Result<Box<dyn ChunkFile>> {
             files.create_dir_all(target)?;
             let file = files.create_chunk(&chunk, plan.to.cells() * kind.item_size())?;
             remap.copy(&old, kind.item_size(), |offset, bytes| {
                 file.write_at(bytes, offset)
             })?;
-            file.sync()?;
             for directory in target.ancestors().take_while(|at| *at != new) {
                 files.sync_dir(directory)?;
             }
-            Ok(())
+            Ok(file)
         };
-        copy().map_err(|error| TrackingError::io(&chunk, "writing it", error))?;
+        let file = copy().map_err(|error| TrackingError::io(&chunk, "writing it", error))?;
         let text = metadata::array_text(kind, &plan.to.grid_shape());
         write_document(files, &array_document(new, kind), &text, lock.owner(), true)?;
+        // Nobody listens any more when an earlier one failed, which is told at the end.
+        let _ = copied.send((chunk, file));
     }
-    carry_runs(files, path, new).map_err(failed)?;
-    let text = metadata::group_text(&metadata::stamped(attributes.clone(), plan.to));
-    write_document(files, &new.join(DOCUMENT), &text, lock.owner(), true)?;
     Ok(moved)
 }
 

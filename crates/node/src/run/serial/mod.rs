@@ -45,6 +45,12 @@ pub fn serial_start(config: NativeRunConfig) -> AsyncTask<SerialStart> {
     AsyncTask::new(SerialStart(config))
 }
 
+/// What opening the stores had to tell, once.
+#[napi(ts_return_type = "{ ok: NativeRunEvent[] } | { error: NativeError }")]
+pub fn serial_notices(env: &Env, handle: u32) -> napi::Result<Object<'_>> {
+    cold(env, handle, |run| Ok(run.take_notices()))
+}
+
 /// Runs `body` with the run, task and block that slots 0, 1 and 2 name.
 fn hot(
     body: impl FnOnce(&mut SerialRun, TaskIndex, BlockIndex, &SharedBuffer) -> Result<f64, Failure>,

@@ -8,13 +8,15 @@ use bellis_core::run::{
 };
 use bellis_core::{BlockIndex, BlockRecord, BlockStats, Scheduler, TaskIndex};
 use bellis_net::{Measurement, Meter};
+use bellis_tracking::Notice;
 
 use super::flusher::Flusher;
 use crate::error::Failure;
-use crate::run::build;
 use crate::run::config::NativeRunConfig;
 use crate::run::convert::{task_state, words, Calendar};
+use crate::run::event::NativeRunEvent;
 use crate::run::report::{NativeRunResult, NativeTaskState};
+use crate::run::{build, notice};
 
 /// Nobody: a serial run has no workers.
 const NO_WORKER: WorkerId = WorkerId(u32::MAX);
@@ -29,6 +31,8 @@ pub struct SerialRun {
     calendar: Calendar,
     epoch: Instant,
     kept_failures: usize,
+    /// What opening the stores had to tell, by position of the task.
+    notices: Vec<(u32, Notice)>,
 }
 
 /// The figures of one task.
@@ -75,7 +79,16 @@ impl SerialRun {
             },
             epoch: Instant::now(),
             kept_failures: config.failures_kept as usize,
+            notices: stores.notices,
         })
+    }
+
+    /// What opening the stores had to tell, once.
+    pub(super) fn take_notices(&mut self) -> Vec<NativeRunEvent> {
+        std::mem::take(&mut self.notices)
+            .iter()
+            .map(|(task, store)| notice::of_store(*task, store))
+            .collect()
     }
 
     fn now(&self) -> Nanos {
