@@ -6,12 +6,13 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { chain, Roi, runBlockwise, Scheduler, Task } from '../dist/index.js';
+import { chain, runBlockwise, Scheduler } from '../dist/index.js';
 import { drainPlot } from './drain-plot.js';
 import { chain3d, task1d, task3d } from './geometries.js';
 import { measurePeer } from './peers/python.js';
 import { PlainScheduler } from './plain-scheduler.js';
 import { figure, rateResult } from './results.js';
+import { makeTask } from './tasks.js';
 
 const execute = promisify(execFile);
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -25,18 +26,6 @@ const cases = {
 	chain: { tasks: chain3d(32) },
 	resumed: { tasks: [task3d(40)], resumed: true },
 };
-
-/** The public Task of a geometry. */
-export function makeTask({ taskId, total, read, write, conflict }, more = {}) {
-	return new Task({
-		taskId,
-		totalRoi: new Roi(...total),
-		readRoi: new Roi(...read),
-		writeRoi: new Roi(...write),
-		readWriteConflict: conflict,
-		...more,
-	});
-}
 
 /**
  * Measures all implementations on all cases.

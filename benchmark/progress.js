@@ -2,9 +2,9 @@
 import { createWriteStream } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { BarsObserver, runBlockwise } from '../dist/index.js';
-import { makeTask } from './drain.js';
 import { task1d } from './geometries.js';
 import { result } from './results.js';
+import { makeTask } from './tasks.js';
 
 const functions = new URL('./work/block-functions.js', import.meta.url);
 

@@ -90,7 +90,7 @@ export function printTable(results, peer = 'daisy-2.0.0') {
 			({ case: name, metric, impl }) => name === row.case && metric === row.metric && impl === peer,
 		);
 		let ratio = '';
-		if (other && other !== row) {
+		if (other && other !== row && row.value > 0 && other.value > 0) {
 			const faster = /\/s$/.test(row.unit) ? row.value / other.value : other.value / row.value;
 			ratio = `${figure(faster)}x`;
 		}

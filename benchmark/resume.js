@@ -1,25 +1,24 @@
-// `npm run bench -- resume`: what it costs to take in a finished or half-finished run.
-import {
-	closeSync,
-	mkdirSync,
-	mkdtempSync,
-	openSync,
-	readdirSync,
-	rmSync,
-	writeSync,
-} from 'node:fs';
+// `npm run bench -- resume`: what it costs to take in a finished or half-finished run, and to record one.
+import { execFile } from 'node:child_process';
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { runBlockwise } from '../dist/index.js';
-import { makeTask } from './drain.js';
 import { task1d } from './geometries.js';
 import { measurePeer } from './peers/python.js';
 import { figure, result } from './results.js';
+import { makeTask } from './tasks.js';
 
+const execute = promisify(execFile);
 const functions = new URL('./work/block-functions.js', import.meta.url);
+const program = fileURLToPath(new URL('./work/resume-run.js', import.meta.url));
+const quiet = { progress: { onEvent: () => {} }, summary: false };
+const WORKERS = 4;
 
-/** Cases: blocks in the store, and how many of them are done. */
+/** Cases: blocks in the store, and how many of them are done. daisy takes minutes for those without `peer`. */
 const cases = {
 	'done-20000': { blocks: 20_000, done: 20_000, peer: true },
 	'done-1000000': { blocks: 1_000_000, done: 1_000_000, peer: true },
@@ -28,157 +27,143 @@ const cases = {
 };
 
 /**
- * Measures all cases.
+ * Measures all cases, each of bellis's in a fresh process as daisy's are.
  *
  * @param {{ quick?: boolean, peers: boolean }} options
  */
 export async function measure({ quick = false, peers = true }) {
 	const repeats = quick ? 3 : 5;
 	const results = [];
-	const add = (row) => {
+	const add = (name, impl, metric, unit, values) => {
+		const row = result(name, impl, metric, unit, values);
 		results.push(row);
 		console.log(
-			`${row.case.padEnd(16)} ${row.metric.padEnd(10)} ${row.impl.padEnd(24)} ${figure(row.value)} ${row.unit}`,
+			`${name.padEnd(16)} ${metric.padEnd(10)} ${impl.padEnd(26)} ${figure(row.value)} ${unit}`,
 		);
 	};
 	for (const [name, { blocks, done, peer = false }] of Object.entries(cases)) {
 		if (quick && blocks > 1_000_000) continue;
-		const folder = mkdtempSync(join(tmpdir(), 'bellis-bench-'));
-		try {
+		await inFolder(async (folder) => {
 			const store = join(folder, 'store');
 			await makeStore(blocks, done, store);
-			const seconds = [];
-			const starts = [];
-			// A half-done run completes what is left: only its first repeat finds it half done.
-			const times = done === blocks ? repeats : 1;
-			for (let i = 0; i < times; i++) {
-				const task = taskOf(blocks, store);
-				const start = performance.now();
-				const states = await runBlockwise(task, {
-					progress: false,
-					summary: false,
-					returnStates: true,
-				});
-				seconds.push((performance.now() - start) / 1000);
-				starts.push(states.t.workerStarts);
-				if (states.t.completed !== blocks)
-					throw new Error(`${name}: ${states.t.completed} of ${blocks}`);
+			const all = done === blocks;
+			const answers = [];
+			for (let i = 0; i < repeats; i++) {
+				// what is left of a half-done run is done by the first repeat
+				if (i > 0 && !all) mark(store, blocks, done);
+				answers.push(await resume({ blocks, store, repeats: all ? repeats : 1, folder }));
+				if (answers[i].skipped[0] !== done) throw new Error(`${name}: ${answers[i].skipped}`);
 			}
-			add(result(name, 'bellis', 'resume', 's', seconds));
-			add(result(name, 'bellis', 'starts', 'processes', starts));
-			add(result(name, 'bellis', 'peak', 'MB', [process.resourceUsage().maxRSS / 1024]));
-			if (peers && peer) {
-				const answers = [];
-				for (let i = 0; i < Math.min(repeats, 3); i++) {
-					answers.push(
-						await measurePeer('daisy-2.0.0', {
-							what: 'run',
-							task: task1d(blocks),
-							workers: 4,
-							trackingPath: store,
-						}),
-					);
-				}
-				add(
-					result(
-						name,
-						'daisy-2.0.0',
-						'resume',
-						's',
-						answers.map((answer) => answer.seconds),
-					),
-				);
-				add(
-					result(
-						name,
-						'daisy-2.0.0',
-						'starts',
-						'processes',
-						answers.map((answer) => answer.starts),
-					),
-				);
-				add(
-					result(
-						name,
-						'daisy-2.0.0',
-						'peak',
-						'MB',
-						answers.map((answer) => answer.peakRssBytes / 2 ** 20),
-					),
-				);
+			addRuns(add, name, 'bellis', {
+				seconds: answers.map(({ seconds }) => seconds[0]),
+				starts: answers.map(({ starts }) => starts[0]),
+				peaks: answers.map(({ peakRssBytes }) => peakRssBytes),
+			});
+			const again = answers.flatMap(({ seconds }) => seconds.slice(1));
+			if (again.length > 0) add(name, 'bellis, same process', 'resume', 's', again);
+			if (!peers || !peer) return;
+			const theirs = [];
+			for (let i = 0; i < Math.min(repeats, 3); i++) {
+				theirs.push(await daisy({ task: task1d(blocks), trackingPath: store }));
 			}
-			if (peers && name === 'done-20000') {
-				const markers = join(folder, 'markers');
-				mkdirSync(markers);
-				for (let i = 0; i < blocks; i++) closeSync(openSync(join(markers, String(i)), 'w'));
-				const { seconds: taken } = await measurePeer('daisy-2.0.0', {
-					what: 'run',
-					task: task1d(blocks),
-					workers: 4,
-					markers,
-				});
-				add(result(name, 'daisy-2.0.0, marker files', 'resume', 's', [taken]));
-			}
-		} finally {
-			rmSync(folder, { recursive: true, force: true });
-		}
+			addRuns(add, name, 'daisy-2.0.0', {
+				seconds: theirs.map(({ seconds }) => seconds),
+				starts: theirs.map(({ starts }) => starts),
+				peaks: theirs.map(({ peakRssBytes }) => peakRssBytes),
+			});
+			if (name !== 'done-20000') return;
+			const markers = join(folder, 'markers');
+			mkdirSync(markers);
+			for (let i = 0; i < blocks; i++) closeSync(openSync(join(markers, String(i)), 'w'));
+			const checked = await daisy({ task: task1d(blocks), markers });
+			add(name, 'daisy-2.0.0, marker files', 'resume', 's', [checked.seconds]);
+		});
 	}
-	add(
-		result('record', 'bellis', 'run', 'ns/block', await recordingCost(quick ? 200_000 : 1_000_000)),
-	);
+	const blocks = quick ? 200_000 : 1_000_000;
+	const recording = await recordingCost(blocks);
+	add('record', 'bellis, marks', 'run', 'ns/block', recording.marks);
+	add('record', 'bellis, all arrays, measuring included', 'run', 'ns/block', recording.all);
 	return results;
 }
 
-function taskOf(blocks, store) {
-	return makeTask(task1d(blocks), {
-		trackingPath: store,
-		maxWorkers: 4,
-		processFunction: { module: functions, export: 'nothing' },
-	});
+function addRuns(add, name, impl, { seconds, starts, peaks }) {
+	add(name, impl, 'resume', 's', seconds);
+	add(name, impl, 'starts', 'processes', starts);
+	add(
+		name,
+		impl,
+		'peak',
+		'MB',
+		peaks.map((bytes) => bytes / 2 ** 20),
+	);
 }
 
-/** A store of `blocks` cells whose first `done` are done: made by a run of one masked-out rest, then filled. */
+async function resume({ blocks, store, repeats, folder }) {
+	const request = { task: task1d(blocks), store, workers: WORKERS, repeats };
+	// the working directory holds the logs
+	const { stdout } = await execute(process.execPath, [program, JSON.stringify(request)], {
+		cwd: folder,
+	});
+	return JSON.parse(stdout.trim().split('\n').at(-1));
+}
+
+function daisy(request) {
+	return measurePeer('daisy-2.0.0', { what: 'run', workers: WORKERS, ...request });
+}
+
+async function inFolder(body) {
+	const folder = mkdtempSync(join(tmpdir(), 'bellis-bench-'));
+	try {
+		return await body(folder);
+	} finally {
+		rmSync(folder, { recursive: true, force: true });
+	}
+}
+
+/** A store of `blocks` cells whose first `done` are done: made by a run with all blocks masked, then filled. */
 async function makeStore(blocks, done, store) {
 	const skipMask = new Uint8Array(blocks).fill(1);
 	await runBlockwise(
 		makeTask(task1d(blocks), { trackingPath: store, skipMask, processFunction: () => {} }),
-		{ multiprocessing: false, progress: false, summary: false },
+		{ ...quiet, multiprocessing: false },
 	);
-	const chunk = join(store, 'done', 'c', '0');
-	if (!readdirSync(join(store, 'done', 'c')).includes('0')) throw new Error(`no chunk at ${chunk}`);
-	const file = openSync(chunk, 'r+');
+	mark(store, blocks, done);
+}
+
+/** Marks the first `done` cells of a 1-D store, and no others. */
+function mark(store, blocks, done) {
+	const file = openSync(join(store, 'done', 'c', '0'), 'r+');
 	try {
-		const ones = Buffer.alloc(1 << 20, 1);
-		for (let at = 0; at < done; at += ones.length) {
-			writeSync(file, ones, 0, Math.min(ones.length, done - at), at);
+		const step = 1 << 20;
+		for (let at = 0; at < blocks; at += step) {
+			const marks = new Uint8Array(Math.min(step, blocks - at));
+			marks.fill(1, 0, Math.max(0, Math.min(marks.length, done - at)));
+			writeSync(file, marks, 0, marks.length, at);
 		}
 	} finally {
 		closeSync(file);
 	}
 }
 
-/** What tracking adds to a run, per block, in nanoseconds: with all arrays against without a store. */
+/** What tracking adds to a run, per block, in nanoseconds: with a store against without one. */
 async function recordingCost(blocks) {
-	const timed = async (more) => {
-		const task = makeTask(task1d(blocks), {
-			maxWorkers: 2,
-			processFunction: { module: functions, export: 'nothing' },
-			...more,
+	const timed = (more) =>
+		inFolder(async (folder) => {
+			const task = makeTask(task1d(blocks), {
+				maxWorkers: 2,
+				processFunction: { module: functions, export: 'nothing' },
+				...(more && { ...more, trackingPath: join(folder, 'store') }),
+			});
+			const start = performance.now();
+			await runBlockwise(task, { ...quiet, logDir: join(folder, 'logs') });
+			return performance.now() - start;
 		});
-		const start = performance.now();
-		await runBlockwise(task, { progress: false, summary: false });
-		return performance.now() - start;
-	};
-	const costs = [];
+	const costs = { marks: [], all: [] };
 	for (let i = 0; i < 3; i++) {
-		const folder = mkdtempSync(join(tmpdir(), 'bellis-bench-'));
-		try {
-			const without = await timed({});
-			const withStore = await timed({ trackingPath: join(folder, 'store') });
-			costs.push(((withStore - without) * 1e6) / blocks);
-		} finally {
-			rmSync(folder, { recursive: true, force: true });
-		}
+		const without = await timed(null);
+		const added = async (more) => (((await timed(more)) - without) * 1e6) / blocks;
+		costs.marks.push(await added({}));
+		costs.all.push(await added({ resourceTracking: true }));
 	}
 	return costs;
 }

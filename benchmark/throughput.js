@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { runBlockwise } from '../dist/index.js';
 import { benchLines, durationSeconds } from './core-bench.js';
-import { makeTask } from './drain.js';
 import { task1d } from './geometries.js';
 import { measurePeer } from './peers/python.js';
 import { figure, median, rateResult, result } from './results.js';
+import { makeTask } from './tasks.js';
 
 const functions = new URL('./work/block-functions.js', import.meta.url);
 const functionNamed = (name) => ({ processFunction: { module: functions, export: name } });

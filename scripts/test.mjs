@@ -1,5 +1,6 @@
 // Sets up what is out of date and runs every test: Rust, the simulator (optimised), types and TypeScript.
 import { pathToFileURL } from 'node:url';
+import { daisyEnvironment } from './daisy.mjs';
 import { run, script } from './process.mjs';
 import { setUp } from './setup.mjs';
 import { avaTotals, cargoTotals } from './totals.mjs';
@@ -17,6 +18,7 @@ function report(name, totals) {
 /** Runs all tests and prints the runners' totals, added up on the last line. Throws when any failed. */
 export async function testAll() {
 	await setUp();
+	const daisy = await daisyEnvironment();
 	const results = [];
 	const outcomes = [];
 	const step = async (name, command, args, totals, env) => {
@@ -24,7 +26,7 @@ export async function testAll() {
 		outcomes.push({ name, code });
 		if (totals) results.push([name, totals(output)]);
 	};
-	await step('cargo', 'cargo', ['test', '--workspace', '--locked'], cargoTotals);
+	await step('cargo', 'cargo', ['test', '--workspace', '--locked'], cargoTotals, daisy);
 	await step(
 		'simulator',
 		'cargo',
@@ -33,7 +35,7 @@ export async function testAll() {
 		{ BELLIS_SIM_HISTORIES: histories },
 	);
 	await step('types', 'npx', ['tsc', '-p', 'tsconfig.test.json']);
-	await step('ava', 'npx', ['ava'], avaTotals);
+	await step('ava', 'npx', ['ava'], avaTotals, daisy);
 
 	console.log('');
 	const sum = { passed: 0, failed: 0, skipped: 0 };
