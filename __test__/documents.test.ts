@@ -9,6 +9,7 @@ const documents = [
 	'ARCHITECTURE.md',
 	'CONTRIBUTING.md',
 	'PROTOCOL.md',
+	'RUN_RECORDS.md',
 	'SECURITY.md',
 	'benchmark/README.md',
 ];

@@ -4,8 +4,8 @@ import { encodeFunction } from '../functions/reference.js';
 import type { NativeRunConfig, NativeRunTask } from '../native.js';
 import type { Pipeline } from '../pipeline.js';
 import type { Task } from '../task/task.js';
+import { trackingPathOf } from '../tracking/tracking-path.js';
 import type { ResolvedRunOptions } from './options.js';
-import { trackingPathOf } from './tracking-path.js';
 
 /** Failures of a task that a run keeps; the rest is counted. */
 const FAILURES_KEPT = 100;

@@ -2,8 +2,8 @@ import { FunctionError, ValidationError } from '../errors.js';
 import { checkModule } from '../functions/module-problems.js';
 import { hasLoader } from '../launchers/exec-argv.js';
 import type { Task } from '../task/task.js';
+import { trackingPathOf } from '../tracking/tracking-path.js';
 import type { ResolvedRunOptions } from './options.js';
-import { trackingPathOf } from './tracking-path.js';
 import { workerFlags } from './worker-launch.js';
 
 /**

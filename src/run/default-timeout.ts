@@ -1,1 +1,0 @@
-export { DEFAULT_TIMEOUT_MS } from '../task/default-timeout.js';

@@ -1,1 +1,0 @@
-export { trackingPathOf } from '../tracking/tracking-path.js';
