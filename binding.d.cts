@@ -268,6 +268,8 @@ export interface NativeRun {
   secret: string
   /** A file with the secret that only its owner can read; removed at the end of the run. */
   secretFile: string | null
+  /** A folder in which workers of this machine write down what they do; removed at the end of the run. */
+  notesFolder: string | null
   /** This machine, as far as loopback addresses are concerned. */
   machine: string | null
 }

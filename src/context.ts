@@ -19,6 +19,8 @@ export interface ContextFields {
 	secret: string | null;
 	/** Path of a file that only its owner can read, with the run's secret in it. */
 	connectionFile: string | null;
+	/** Folder in which workers of the driver's machine write down what they do; absent or null for none. */
+	notesFolder?: string | null;
 	/** The task's `config`, once the worker has it. */
 	config?: unknown;
 }
@@ -41,6 +43,7 @@ export class Context {
 	readonly #machine: string | null;
 	readonly #secret: string | null;
 	readonly #connectionFile: string | null;
+	readonly #notesFolder: string | null;
 
 	private constructor(fields: ContextFields) {
 		this.hostname = fields.hostname;
@@ -53,6 +56,7 @@ export class Context {
 		this.#machine = fields.machine;
 		this.#secret = fields.secret;
 		this.#connectionFile = fields.connectionFile;
+		this.#notesFolder = fields.notesFolder ?? null;
 		Object.freeze(this);
 	}
 
@@ -103,6 +107,7 @@ export class Context {
 			machine: maybe('machine'),
 			secret,
 			connectionFile,
+			notesFolder: maybe('notes'),
 		});
 	}
 
@@ -137,6 +142,7 @@ export class Context {
 			machine: this.#machine,
 			secret: this.#secret,
 			connectionFile: this.#connectionFile,
+			notesFolder: this.#notesFolder,
 			config,
 		});
 	}
@@ -163,6 +169,7 @@ export class Context {
 			['worker_id', this.workerId],
 			['logdir', this.logDir ?? ''],
 			['resource_tracking', this.resourceTracking ? 1 : 0],
+			['notes', withSecret ? this.#notesFolder : null],
 		];
 		return pairs
 			.filter(([, value]) => value !== null)

@@ -220,7 +220,7 @@ export class LiveRun implements RunDriver {
 
 	#launchSpec(at: number, workerId: number) {
 		const task = this.#tasks[at]!;
-		const { host, port, secret, secretFile, machine } = this.#native!;
+		const { host, port, secret, secretFile, notesFolder, machine } = this.#native!;
 		const { functionReference, resourceTracking } = this.#config.tasks[at]!;
 		const workers = this.#config.tasks.reduce((count, { maxWorkers }) => count + maxWorkers, 0);
 		return launchSpec({
@@ -231,6 +231,7 @@ export class LiveRun implements RunDriver {
 				port,
 				secret,
 				connectionFile: secretFile,
+				notesFolder,
 				machine,
 				taskId: task.taskId,
 				workerId,

@@ -86,6 +86,7 @@ fn work(port: u16, secret: Secret, worker: WorkerId) -> Vec<Duration> {
         on_wake: Box::new(|| {}),
         on_end: None,
         on_deadline: None,
+        notes: None,
     })
     .unwrap();
     let mut trips = Vec::new();

@@ -29,6 +29,11 @@ pub struct WorkerContext {
     pub log_dir: Option<String>,
     /// Whether blocks are measured.
     pub resource_tracking: bool,
+    /// A folder in which a worker of the driver's machine has a file of [`NOTE_WORDS`] words, by its
+    /// number.
+    ///
+    /// [`NOTE_WORDS`]: crate::NOTE_WORDS
+    pub notes: Option<PathBuf>,
 }
 
 /// Where a worker has the secret from.
@@ -84,6 +89,9 @@ impl WorkerContext {
             "resource_tracking",
             if self.resource_tracking { "1" } else { "0" },
         );
+        if let Some(notes) = &self.notes {
+            add("notes", &notes.to_string_lossy());
+        }
         text
     }
 
@@ -100,6 +108,7 @@ impl WorkerContext {
         let mut worker_id = None;
         let mut log_dir = None;
         let mut resource_tracking = false;
+        let mut notes = None;
         for (position, part) in text.split(':').enumerate() {
             if part.is_empty() {
                 continue;
@@ -125,6 +134,7 @@ impl WorkerContext {
                 "resource_tracking" => {
                     resource_tracking = matches!(value.as_str(), "1" | "true" | "True");
                 }
+                "notes" => notes = (!value.is_empty()).then(|| PathBuf::from(value)),
                 _ => {}
             }
         }
@@ -137,6 +147,7 @@ impl WorkerContext {
             worker_id,
             log_dir,
             resource_tracking,
+            notes,
         })
     }
 }
@@ -194,6 +205,7 @@ mod tests {
             worker_id: Some(3),
             log_dir: None,
             resource_tracking: true,
+            notes: None,
         }
     }
 
@@ -243,11 +255,12 @@ mod tests {
         fn any_context_goes_there_and_back(
             hostname in ".*", port: u16, secret: [u8; 32], task_id in ".*",
             worker_id: Option<u32>, log_dir in proptest::option::of(".+"), machine in proptest::option::of(".*"),
-            resource_tracking: bool,
+            resource_tracking: bool, notes in proptest::option::of(".+"),
         ) {
             let context = WorkerContext {
                 hostname, port, secret: SecretSource::Inline(Secret::from_bytes(secret)), machine,
                 task_id, worker_id, log_dir, resource_tracking,
+                notes: notes.map(PathBuf::from),
             };
             prop_assert_eq!(WorkerContext::decode(&context.encode()), Ok(context));
         }

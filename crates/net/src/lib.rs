@@ -9,6 +9,7 @@ pub mod greeting;
 mod machine;
 pub mod message;
 pub mod noise;
+mod notes;
 mod secret;
 mod secret_file;
 mod server;
@@ -20,6 +21,7 @@ pub use client::{
 };
 pub use context::{ContextError, SecretSource, WorkerContext, CONTEXT_VARIABLE};
 pub use machine::{host_name, own_machine};
+pub use notes::{SharedWords, NOTE_WORDS};
 pub use secret::Secret;
 pub use secret_file::{read_secret_file, write_secret_file};
 pub use server::{

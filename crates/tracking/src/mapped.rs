@@ -1,4 +1,5 @@
-//! The memory map of a chunk file: the only unsafe code of this crate.
+//! Memory maps, of chunk files and of words that processes share: the only unsafe code of this
+//! crate.
 //!
 //! # The contract
 //! A mapped file that another process shortens turns the next touch of a lost page into a signal
@@ -19,9 +20,9 @@
 
 use std::fs::File;
 use std::io;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicU8, Ordering};
 
-use memmap2::{MmapMut, MmapOptions};
+use memmap2::{MmapMut, MmapOptions, MmapRaw};
 
 /// A chunk file in memory, readable and writable.
 #[derive(Debug)]
@@ -56,5 +57,30 @@ impl Mapping {
         // touches that byte in this process until the store is over; a byte is always aligned.
         let target = unsafe { AtomicU8::from_ptr(target) };
         target.store(value, Ordering::Release);
+    }
+}
+
+/// Words of a file in memory, which several processes read and write at once.
+#[derive(Debug)]
+pub(crate) struct MappedWords {
+    map: MmapRaw,
+    count: usize,
+}
+
+impl MappedWords {
+    /// Maps the first `count` words of a file that is open for both, and is allocated that far.
+    pub(crate) fn new(file: &File, count: usize) -> io::Result<Self> {
+        let length = count.checked_mul(8).filter(|length| *length > 0);
+        let length = length.ok_or(io::ErrorKind::InvalidInput)?;
+        let map = MmapOptions::new().len(length).map_raw(file)?;
+        Ok(Self { map, count })
+    }
+
+    pub(crate) fn words(&self) -> &[AtomicU64] {
+        let start: *mut AtomicU64 = self.map.as_mut_ptr().cast();
+        // SAFETY: the map begins at a page, so the words are aligned; it has `count` of them and lives
+        // as long as `self`; whoever else has it in memory writes atomically too, and any bit pattern
+        // is a valid value.
+        unsafe { std::slice::from_raw_parts(start, self.count) }
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::files::{ChunkFile, EntryKind, Files};
+pub(crate) use platform::{allocate, mapping_is_safe};
 
 /// File operations of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
@@ -215,7 +216,7 @@ mod platform {
     }
 
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    pub(super) fn allocate(file: &File, offset: u64, length: u64) -> io::Result<()> {
+    pub(crate) fn allocate(file: &File, offset: u64, length: u64) -> io::Result<()> {
         use rustix::fs::{fallocate, FallocateFlags};
         loop {
             match fallocate(file, FallocateFlags::KEEP_SIZE, offset, length) {
@@ -229,14 +230,14 @@ mod platform {
     }
 
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    pub(super) fn allocate(_file: &File, _offset: u64, _length: u64) -> io::Result<()> {
+    pub(crate) fn allocate(_file: &File, _offset: u64, _length: u64) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
     /// Local file systems that keep a page once it is allocated. Those that write each page to a new
     /// place (btrfs, ZFS), and all that live behind a network or a user's process, are left out.
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    pub(super) fn mapping_is_safe(directory: &Path) -> io::Result<bool> {
+    pub(crate) fn mapping_is_safe(directory: &Path) -> io::Result<bool> {
         const EXT: u32 = 0xef53;
         const XFS: u32 = 0x5846_5342;
         const TMPFS: u32 = 0x0102_1994;
@@ -247,7 +248,7 @@ mod platform {
     }
 
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    pub(super) fn mapping_is_safe(_directory: &Path) -> io::Result<bool> {
+    pub(crate) fn mapping_is_safe(_directory: &Path) -> io::Result<bool> {
         Ok(false)
     }
 
@@ -293,11 +294,11 @@ mod platform {
         file.write_all(bytes)
     }
 
-    pub(super) fn allocate(_file: &File, _offset: u64, _length: u64) -> io::Result<()> {
+    pub(crate) fn allocate(_file: &File, _offset: u64, _length: u64) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    pub(super) fn mapping_is_safe(_directory: &Path) -> io::Result<bool> {
+    pub(crate) fn mapping_is_safe(_directory: &Path) -> io::Result<bool> {
         Ok(false)
     }
 

@@ -163,6 +163,13 @@ impl Connection {
         running
     }
 
+    /// Whether it can't be told which blocks run: there are more in hand than run at once, results
+    /// of some may be lost, and it named none of them.
+    pub(super) fn is_running_unknown(&self, settled: bool) -> bool {
+        let more = self.in_hand.len() > self.demand.max(1) as usize;
+        more && !settled && self.certainly_running().next().is_none()
+    }
+
     /// When a block in hand began to run at the latest, where that is known.
     pub(super) fn began(&self, block: BlockIndex) -> Option<Nanos> {
         let said = self.running.iter().find(|(running, _)| *running == block);

@@ -124,31 +124,31 @@ impl Run {
         given
     }
 
-    /// As `grant`, while some blocks of the task must run alone: one by one, and a suspect only into
-    /// empty hands.
+    /// As `grant`, while some blocks of the task must run alone: others only as far as the next of
+    /// these, and it only into empty hands.
     fn grant_carefully(&mut self, conn: ConnectionId, wanted: u32, out: &mut Outbox) -> usize {
-        let mut given = 0;
-        while given < wanted as usize {
-            let mark = out.mark();
-            let Some(connection) = self.connections.get(conn) else {
-                break;
-            };
-            let (task, empty) = (connection.task, connection.in_hand.is_empty());
-            if self.blocks.acquire(task, 1, out.block_list()) == 0 {
-                break;
-            }
-            let block = out.blocks(out.span_since(mark))[0];
-            let alone = self.tasks[task.at()].suspects.contains(&block);
-            if alone && !empty {
-                out.block_list().truncate(mark);
-                self.blocks.give_back(task, block);
-                break;
-            }
+        let Some(connection) = self.connections.get(conn) else {
+            return 0;
+        };
+        let (task, empty) = (connection.task, connection.in_hand.is_empty());
+        let mark = out.mark();
+        let got = self.blocks.acquire(task, wanted as usize, out.block_list());
+        let list = out.span_since(mark);
+        let suspects = &self.tasks[task.at()].suspects;
+        let before = out
+            .blocks(list)
+            .iter()
+            .position(|block| suspects.contains(block))
+            .unwrap_or(got);
+        let alone = before == 0 && got > 0 && empty;
+        let given = if alone { 1 } else { before };
+        for at in (given..got).rev() {
+            let block = out.blocks(list)[at];
+            self.blocks.give_back(task, block);
+        }
+        out.block_list().truncate(mark + given);
+        if given > 0 {
             self.hand_over(conn, mark, alone, out);
-            given += 1;
-            if alone {
-                break;
-            }
         }
         given
     }

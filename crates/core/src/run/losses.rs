@@ -114,8 +114,17 @@ impl Run {
         }
         let in_hand =
             |block: &BlockIndex| connection.in_hand.iter().any(|held| held.block == *block);
+        let quiet = self.now - connection.last_progress;
+        let settled =
+            kind != LossKind::Silent && quiet >= self.config.timing.prefetch_time.times(10);
         let mut ran = match running {
             Some(known) => known.iter().copied().filter(in_hand).collect(),
+            // Results travel together for a millisecond or two: who has just given some may have done
+            // more than is known. Each of its blocks is tried alone.
+            None if connection.is_running_unknown(settled) => {
+                verdict.suspected = connection.in_hand.iter().map(|held| held.block).collect();
+                return verdict;
+            }
             None => connection.presumably_running(),
         };
         ran.sort_unstable();

@@ -44,7 +44,12 @@ impl Run {
             self.alarms.set(due, Alarm::Retries);
         }
         let state = &mut self.tasks[at];
-        state.suspects.remove(&block);
+        // What ended its worker once may do so again, and shouldn't have company then.
+        if matches!(kind, FailureKind::Thrown) || permanent {
+            state.suspects.remove(&block);
+        } else {
+            state.suspects.insert(block);
+        }
         state.failed_attempts += 1;
         if kind == FailureKind::TimedOut {
             state.timeouts += 1;

@@ -54,7 +54,8 @@ fn a_local_worker_is_killed_before_its_block_goes_on() {
         (failure.block.map(|block| block.0), failure.kind),
         (Some(0), FailureKind::Exited)
     );
-    stage.expect([Told::Grant(other, vec![0])]);
+    // It may have been the block's doing.
+    stage.expect([Told::GrantAlone(other, vec![0])]);
     assert_eq!(stage.counters().failed_attempts, 1);
     assert_eq!(stage.counters().worker_failures, 1);
 }
@@ -76,6 +77,8 @@ fn a_kill_that_nobody_confirms_is_believed_in_the_end() {
 fn only_the_running_block_loses_a_try() {
     let (mut stage, conn, mut hand) = with_full_hands();
     let running = hand.remove(0);
+    // Long enough that nothing else can have ended meanwhile.
+    stage.now = stage.now + Nanos::from_millis(21);
     stage.cut(conn);
     stage.expect([Told::Kill(0, KillReason::Lost)]);
     stage.exit(0, ExitKind::Signal(6));
@@ -86,6 +89,45 @@ fn only_the_running_block_loses_a_try() {
     // The others lead the queue, in their order.
     let (_, granted) = stage.arrive(1);
     assert!(granted.starts_with(&hand), "{granted:?} after {hand:?}");
+}
+
+#[test]
+fn a_worker_in_the_middle_of_short_blocks_has_its_blocks_tried_alone() {
+    let (mut stage, conn, hand) = with_full_hands();
+    stage.cut(conn);
+    stage.expect([Told::Kill(0, KillReason::Lost)]);
+    stage.exit(0, ExitKind::Signal(6));
+    let failure = stage.failure();
+    assert_eq!((failure.block, failure.attempt), (None, 0));
+    stage.expect([Told::Start(0, 1)]);
+    assert_eq!(stage.counters().failed_attempts, 0);
+    stage.started(1, true);
+    let conn = stage.connect(Some(1));
+    stage.expect([Told::Welcome(conn, 1)]);
+    stage.acquire(conn, 1);
+    stage.expect([Told::GrantAlone(conn, vec![hand[0]])]);
+    stage.succeed(conn, &hand[..1]);
+    stage.expect([Told::GrantAlone(conn, vec![hand[1]])]);
+    // Alone with its worker it is the one to blame.
+    stage.cut(conn);
+    stage.expect([Told::Kill(1, KillReason::Lost)]);
+    stage.exit(1, ExitKind::Signal(6));
+    assert_eq!(stage.failure().block.map(|block| block.0), Some(hand[1]));
+    stage.expect([Told::Start(0, 2)]);
+}
+
+#[test]
+fn a_worker_that_falls_silent_with_many_blocks_in_hand_has_them_tried_alone() {
+    let (mut stage, conn, _) = with_full_hands();
+    stage.wait(SECOND.times(6));
+    stage.expect([
+        Told::Close(conn, CloseReason::Silent),
+        Told::Kill(0, KillReason::Lost),
+    ]);
+    stage.exit(0, ExitKind::Signal(9));
+    assert_eq!(stage.failure().block, None);
+    stage.expect([Told::Start(0, 1)]);
+    assert_eq!(stage.counters().failed_attempts, 0);
 }
 
 #[test]
@@ -363,6 +405,39 @@ fn blocks_that_ran_together_when_their_worker_died_run_alone() {
     stage.exit(1, ExitKind::Signal(11));
     assert_eq!(stage.failure().block.map(|block| block.0), Some(1));
     stage.expect([Told::Start(0, 2)]);
+}
+
+#[test]
+fn a_block_that_ended_its_worker_has_no_company_from_then_on() {
+    let task = TaskConfig {
+        on_block_error: OnBlockError::KeepWorker,
+        ..workers(1)
+    };
+    let mut stage = Stage::with(4, task);
+    stage.begin();
+    stage.expect([Told::Start(0, 0)]);
+    let conn = stage.connect(Some(0));
+    stage.expect([Told::Welcome(conn, 0)]);
+    stage.acquire(conn, 3);
+    stage.expect([Told::Grant(conn, vec![0, 1, 2])]);
+    stage.started(0, true);
+    stage.cut_while(conn, &[1]);
+    stage.expect([Told::Kill(0, KillReason::Lost)]);
+    stage.exit(0, ExitKind::Signal(6));
+    assert_eq!(stage.failure().block.map(|block| block.0), Some(1));
+    stage.expect([Told::Start(0, 1)]);
+    let conn = stage.connect(Some(1));
+    stage.expect([Told::Welcome(conn, 1)]);
+    stage.acquire(conn, 3);
+    stage.expect([Told::Grant(conn, vec![0, 2, 3])]);
+    stage.succeed(conn, &[0, 2]);
+    stage.expect_nothing();
+    stage.succeed(conn, &[3]);
+    stage.expect([Told::GrantAlone(conn, vec![1])]);
+    // An error that it threw itself tells nothing of the kind.
+    stage.throw(conn, 1);
+    assert_eq!(stage.failure().attempt, 2);
+    stage.expect([Told::Grant(conn, vec![1])]);
 }
 
 #[test]

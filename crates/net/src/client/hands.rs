@@ -11,6 +11,7 @@ use crate::message::{
     BlockList, BlockResult, ErrorReport, Hello, Outcome, Resume, ResumeToken, ShutdownReason,
     Stats, TaskSetup, Welcome, WorkerMessage,
 };
+use crate::notes::{Notebook, SharedWords, Slot};
 
 /// A block that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub(super) struct Running {
     alone: bool,
     /// Outermost first.
     measurements: Vec<Measurement>,
+    /// Where it stands in the notes.
+    slot: Slot,
     /// Of the first measurement to end.
     stats: Option<Stats>,
 }
@@ -64,6 +67,8 @@ pub(super) struct Hands {
     leaving: Option<ShutdownReason>,
     end: Option<End>,
     meter: Meter,
+    /// What the driver reads when this process dies.
+    notes: Option<Notebook>,
 }
 
 impl Hands {
@@ -146,10 +151,14 @@ impl Hands {
             deadline: now.saturating_add(self.timeout),
             alone: next.alone,
             measurements: Vec::new(),
+            slot: None,
             stats: None,
         };
         if let Some(shared) = self.measured() {
             running.measurements.push(self.meter.start(shared));
+        }
+        if let Some(notes) = &mut self.notes {
+            running.slot = notes.began(next.block, now);
         }
         self.running.push(running);
         (Take::Block(next.block), send)
@@ -207,14 +216,19 @@ impl Hands {
                 stats.map_or(Outcome::Done, Outcome::Measured)
             }
         };
-        self.push_result(block, running.started, now, outcome);
-        Ok(self.out.should_send(self.queue.len(), now))
+        let failed = matches!(outcome, Outcome::Failed(_));
+        self.push_result(&running, now, outcome);
+        // An error's text is nowhere but here.
+        Ok(failed || self.out.should_send(self.queue.len(), now))
     }
 
     /// A running block goes back without an attempt.
     pub(super) fn give_back(&mut self, block: u64) -> Result<(), NotInHand> {
         let at = self.find(block)?;
-        self.running.swap_remove(at);
+        let running = self.running.swap_remove(at);
+        if let Some(notes) = &mut self.notes {
+            notes.left(running.slot);
+        }
         self.return_blocks(vec![block]);
         Ok(())
     }
@@ -225,17 +239,22 @@ impl Hands {
             return false;
         };
         let running = self.running.swap_remove(at);
-        self.push_result(block, running.started, now, Outcome::TimedOut);
+        self.push_result(&running, now, Outcome::TimedOut);
         true
     }
 
-    fn push_result(&mut self, block: u64, started: u64, ended: u64, outcome: Outcome) {
-        self.out.add(BlockResult {
-            block,
-            started,
+    fn push_result(&mut self, running: &Running, ended: u64, outcome: Outcome) {
+        let result = BlockResult {
+            block: running.block,
+            started: running.started,
             ended,
             outcome,
-        });
+        };
+        if let Some(notes) = &mut self.notes {
+            notes.ended(&result);
+            notes.left(running.slot);
+        }
+        self.out.add(result);
     }
 
     fn say(&mut self, message: &WorkerMessage) {
@@ -331,10 +350,19 @@ impl Hands {
     }
 
     /// The driver's answer to the introduction. `keep_sent`: the connection may be lost and resumed.
+    /// `notes`: what a driver on this machine would read.
     ///
     /// False when a new worker wasn't told its task.
-    pub(super) fn welcomed(&mut self, welcome: Welcome, keep_sent: bool) -> bool {
+    pub(super) fn welcomed(
+        &mut self,
+        welcome: Welcome,
+        keep_sent: bool,
+        notes: Option<&Arc<dyn SharedWords>>,
+    ) -> bool {
         self.worker = Some(welcome.worker);
+        if self.token.is_none() && !keep_sent {
+            self.notes = notes.and_then(|words| Notebook::claim(words, &welcome.token));
+        }
         if let Some(task) = welcome.task {
             self.timeout = task.timeout_millis.saturating_mul(1_000_000);
             self.setup = Some(Arc::new(task));

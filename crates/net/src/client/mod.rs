@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use self::shared::{lock, Shared};
 use crate::message::{ErrorReport, TaskSetup, WorkerMessage};
+use crate::notes::SharedWords;
 use crate::secret::Secret;
 
 pub use self::end::End;
@@ -51,6 +52,8 @@ pub struct ClientOptions {
     /// after the driver was told. `None`: one line on stderr, then the process ends at once with
     /// [`DEADLINE_EXIT_CODE`] and without exit handlers.
     pub on_deadline: Option<OnDeadline>,
+    /// Memory that outlives this process, for a driver on this machine that reads it then.
+    pub notes: Option<Arc<dyn SharedWords>>,
 }
 
 /// What to do when everything is over.

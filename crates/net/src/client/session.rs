@@ -278,7 +278,8 @@ fn on_message(shared: &Shared, message: DriverMessage, remote: bool) -> Result<(
             lock(&shared.round_trips).add(round_trip);
         }
         DriverMessage::Welcome(welcome) => {
-            if !shared.hands().welcomed(*welcome, remote) {
+            let notes = shared.options.notes.as_ref();
+            if !shared.hands().welcomed(*welcome, remote, notes) {
                 return Err(End::TurnedAway(
                     "the driver's welcome names no task".to_owned(),
                 ));

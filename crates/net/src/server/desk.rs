@@ -26,6 +26,7 @@ use crate::message::{
     self, BlockList, CloseReason, DriverMessage, ResumeToken, TaskSetup, Welcome, WorkerMessage,
 };
 use crate::noise::Sealer;
+use crate::notes::{last_words, LastWords};
 use crate::secret::fill_random;
 
 pub(super) type SharedDesk = Rc<RefCell<Desk>>;
@@ -195,14 +196,21 @@ impl Desk {
                 worker: *worker,
                 exit_reported: *exit_reported,
             }),
-            Command::StartFailed { worker, error } => self.tell(Event::StartFailed {
-                worker: *worker,
-                error,
-            }),
-            Command::WorkerExited { worker, exit } => self.tell(Event::WorkerExited {
-                worker: *worker,
-                exit,
-            }),
+            Command::StartFailed { worker, error } => {
+                self.tell(Event::StartFailed {
+                    worker: *worker,
+                    error,
+                });
+                self.host.borrow_mut().forget(*worker);
+            }
+            Command::WorkerExited { worker, exit } => {
+                self.tell(Event::WorkerExited {
+                    worker: *worker,
+                    exit,
+                });
+                // Its connection, if it's still there, has a hold on them of its own.
+                self.host.borrow_mut().forget(*worker);
+            }
             Command::Checked { task, answers } => self.tell(Event::Checked {
                 task: *task,
                 answers,
@@ -229,6 +237,9 @@ impl Desk {
         let Some(peer) = self.peers.get(conn) else {
             return;
         };
+        if !peer.remote {
+            peer.notes = self.host.borrow_mut().notes(worker);
+        }
         let setup = match self.tasks.get(task.0 as usize) {
             Some(setup) if !peer.resumed => Some(setup.clone()),
             _ => None,
@@ -338,6 +349,7 @@ impl Desk {
         match message {
             WorkerMessage::Released { results } => {
                 peer.received += 1;
+                peer.results += results.0.len() as u64;
                 let mut translated = std::mem::take(&mut self.results);
                 translated.extend(results.0.into_iter().map(translate::block_result));
                 self.tell(Event::Released {
@@ -438,13 +450,33 @@ impl Desk {
 
     fn tell_disconnected(&mut self, peer: &Peer) {
         let now = self.now();
+        let words = match &peer.notes {
+            Some(notes) if !peer.said_goodbye => {
+                last_words(&**notes, &peer.token, peer.results).unwrap_or_default()
+            }
+            _ => LastWords::default(),
+        };
+        if !words.results.is_empty() {
+            let results: Vec<BlockResult> = words
+                .results
+                .into_iter()
+                .map(translate::block_result)
+                .collect();
+            self.tell(Event::Released {
+                conn: peer.conn,
+                results: &results,
+            });
+        }
+        let running: Option<Vec<BlockIndex>> = words
+            .running
+            .map(|running| running.into_iter().map(BlockIndex).collect());
         let loss = if peer.said_goodbye {
             self.sessions.ended(peer.token);
             Loss::Goodbye
         } else {
             self.sessions.broke(peer.token, peer.received, now);
             Loss::Broken {
-                running: peer.last_words.as_deref(),
+                running: peer.last_words.as_deref().or(running.as_deref()),
             }
         };
         self.tell(Event::Disconnected {

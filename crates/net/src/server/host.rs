@@ -4,7 +4,11 @@
 use bellis_core::run::{
     FailureReport, KillReason, Outcome, RunError, RunSnapshot, TaskReport, Warning, WorkerId,
 };
+use std::sync::Arc;
+
 use bellis_core::{BlockIndex, TaskIndex};
+
+use crate::notes::SharedWords;
 
 /// The program around a server. Called on the run's thread, so nothing here may block or panic;
 /// answers come through [`Commands`](super::Commands).
@@ -14,6 +18,17 @@ pub trait Host: Send {
 
     /// Stop a worker's process. Answered by `WorkerExited` where its exit is reported.
     fn kill_worker(&mut self, worker: WorkerId, reason: KillReason);
+
+    /// The memory in which a worker of this machine notes what it does; `None` when it wasn't given any.
+    fn notes(&mut self, worker: WorkerId) -> Option<Arc<dyn SharedWords>> {
+        let _ = worker;
+        None
+    }
+
+    /// The worker's process is over, or was never there: nobody asks for its notes any more.
+    fn forget(&mut self, worker: WorkerId) {
+        let _ = worker;
+    }
 
     /// Ask the user's check function. Answered by one `Checked`.
     fn check(&mut self, task: TaskIndex, blocks: &[BlockIndex]);

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use bellis_core::run::ConnectionId;
 use bellis_core::BlockIndex;
@@ -11,6 +12,7 @@ use tokio::sync::Notify;
 use crate::codec::{self, MAX_DRIVER_FRAME};
 use crate::message::{DriverMessage, ResumeToken};
 use crate::noise::Sealer;
+use crate::notes::SharedWords;
 
 /// A peer that leaves this many bytes unread isn't read from either until it has caught up.
 const HIGH_WATER: usize = 256 << 10;
@@ -29,6 +31,10 @@ pub(super) struct Peer {
     pub(super) token: ResumeToken,
     /// `Released` messages in the life of this worker.
     pub(super) received: u64,
+    /// Results in those messages.
+    pub(super) results: u64,
+    /// What it writes down while it works.
+    pub(super) notes: Option<Arc<dyn SharedWords>>,
     /// What it said would be running at its end.
     pub(super) last_words: Option<Vec<BlockIndex>>,
     pub(super) said_goodbye: bool,
@@ -73,6 +79,8 @@ impl Peer {
             resumed: false,
             token,
             received: 0,
+            results: 0,
+            notes: None,
             last_words: None,
             said_goodbye: false,
             dirty: false,

@@ -32,6 +32,7 @@ fn a_worker_that_is_stuck() {
         on_wake: Box::new(|| {}),
         on_end: None,
         on_deadline: None,
+        notes: None,
     })
     .unwrap();
     assert!(matches!(client.take_timeout(PATIENCE), Take::Block(_)));

@@ -37,6 +37,7 @@ impl Listener {
             on_wake: Box::new(|| {}),
             on_end: None,
             on_deadline: Some(Box::new(|_, _| {})),
+            notes: None,
         }
     }
 

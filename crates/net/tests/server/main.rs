@@ -1,6 +1,7 @@
 //! The server against real clients, against workers that a test plays, and against strangers.
 
 mod cuts;
+mod notes;
 mod peer;
 mod resume;
 mod rig;
@@ -46,11 +47,14 @@ fn work(client: &Client, fails: impl Fn(u64) -> bool) -> Vec<u64> {
 #[test]
 fn every_block_runs_once_on_some_worker() {
     let rig = Rig::new(5000);
-    let workers: Vec<_> = (0..4)
-        .map(|_| {
-            let client = rig.client();
-            thread::spawn(move || work(&client, |_| false))
-        })
+    let clients: Vec<Client> = (0..4).map(|_| rig.client()).collect();
+    for client in &clients {
+        // One that comes when all is done finds nobody.
+        client.wait_connected(PATIENCE).unwrap().unwrap();
+    }
+    let workers: Vec<_> = clients
+        .into_iter()
+        .map(|client| thread::spawn(move || work(&client, |_| false)))
         .collect();
     let mut ran: Vec<u64> = workers
         .into_iter()

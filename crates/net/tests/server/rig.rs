@@ -1,6 +1,7 @@
 //! A run with a server, and a host that tells the test all it hears.
 
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bellis_core::run::{
@@ -10,7 +11,7 @@ use bellis_core::{BlockIndex, Roi, Scheduler, TaskGraph, TaskIndex, TaskSpec};
 use bellis_net::message::{Bytes, Fit, TaskGeometry, TaskSetup};
 use bellis_net::{
     bind, Client, ClientOptions, Command, Commands, Ended, Host, Notice, Secret, Server,
-    ServerOptions,
+    ServerOptions, SharedWords,
 };
 
 /// Longer than anything takes that works.
@@ -29,6 +30,7 @@ struct Telling {
     commands: Receiver<Commands>,
     known: Option<Commands>,
     panics: bool,
+    notes: Option<Arc<dyn SharedWords>>,
 }
 
 impl Telling {
@@ -50,6 +52,9 @@ impl Host for Telling {
             exit_reported,
         });
         self.known = Some(commands);
+    }
+    fn notes(&mut self, _: WorkerId) -> Option<Arc<dyn SharedWords>> {
+        self.notes.clone()
     }
     fn kill_worker(&mut self, _: WorkerId, _: KillReason) {
         self.tell(Heard::Kill);
@@ -74,6 +79,8 @@ pub(crate) struct Plan {
     pub(crate) task: TaskConfig,
     pub(crate) options: ServerOptions,
     pub(crate) host_panics: bool,
+    /// Where its one worker writes down what it does.
+    pub(crate) notes: Option<Arc<dyn SharedWords>>,
 }
 
 pub(crate) struct Rig {
@@ -123,6 +130,7 @@ impl Rig {
             },
             options: ServerOptions::new(secret.clone(), vec![setup]),
             host_panics: false,
+            notes: None,
         };
         change(&mut plan);
         let graph = TaskGraph::new(vec![plan.spec], &[]).unwrap();
@@ -135,6 +143,7 @@ impl Rig {
             commands,
             known: None,
             panics: plan.host_panics,
+            notes: plan.notes,
         };
         let bound = bind(None).unwrap();
         let port = bound.port();
@@ -159,6 +168,7 @@ impl Rig {
             on_wake: Box::new(|| {}),
             on_end: None,
             on_deadline: Some(Box::new(|_, _| {})),
+            notes: None,
         }
     }
 

@@ -18,6 +18,7 @@ use napi_derive::napi;
 use self::convert::{welcome, NativeClientEnd, NativeClientOptions, NativeClientStatus};
 use crate::error::{envelope, Failure, NativeError};
 use crate::handles::Handles;
+use crate::run::notes_folder::Notes;
 use crate::run::report::NativeErrorReport;
 
 /// A client, and what it takes to connect it.
@@ -84,6 +85,10 @@ pub fn client_new<'env>(
                 .exit_when_gone
                 .then(|| Box::new(move |end: &End| leave(&name, end)) as Box<_>),
             on_deadline: None,
+            notes: context
+                .notes
+                .zip(context.worker_id)
+                .and_then(|(folder, worker)| Notes::open(&folder, worker)),
         };
         CLIENTS.with_borrow_mut(|clients| {
             clients.insert(Entry {

@@ -7,7 +7,7 @@ use bellis_core::run::{
     FailureReport, KillReason, Outcome, RunError, RunSnapshot, TaskReport, WorkerId,
 };
 use bellis_core::{BlockIndex, TaskIndex};
-use bellis_net::{Ended, Host, Keeper, Notice};
+use bellis_net::{Ended, Host, Keeper, Notice, SharedWords};
 use bellis_tracking::StoreKeeper;
 use napi::bindgen_prelude::Float64Array;
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
@@ -15,6 +15,7 @@ use napi::Status;
 
 use super::convert::{final_state, task_state, Calendar};
 use super::event::NativeRunEvent;
+use super::notes_folder::NotesFolder;
 use super::notice;
 use super::report::{NativeRunError, NativeRunResult};
 use super::secret_folder::SecretFolder;
@@ -57,10 +58,28 @@ pub(super) struct RunHost {
     pub(super) paths: Vec<Option<String>>,
     /// Lives as long as the run.
     pub(super) secret: Option<SecretFolder>,
+    /// Whether each task's workers are processes of this machine.
+    pub(super) local: Vec<bool>,
+    /// Lives as long as the run.
+    pub(super) notes: Option<NotesFolder>,
 }
 
 impl Host for RunHost {
+    fn notes(&mut self, worker: WorkerId) -> Option<Arc<dyn SharedWords>> {
+        self.notes.as_ref()?.of(worker)
+    }
+
+    fn forget(&mut self, worker: WorkerId) {
+        if let Some(notes) = &mut self.notes {
+            notes.forget(worker);
+        }
+    }
+
     fn start_worker(&mut self, task: TaskIndex, worker: WorkerId) {
+        let local = self.local.get(task.0 as usize) == Some(&true);
+        if let Some(notes) = self.notes.as_mut().filter(|_| local) {
+            notes.begin(worker);
+        }
         self.events.send(NativeRunEvent::StartWorker {
             task: task.0,
             worker: worker.0,
@@ -117,6 +136,7 @@ impl Host for RunHost {
     fn finished(&mut self, ended: Ended) {
         // Before JavaScript hears of the end, so that nothing is left behind by a program that ends then.
         self.secret = None;
+        self.notes = None;
         let result = self.result(ended);
         self.events.send(NativeRunEvent::Finished { result });
     }

@@ -6,6 +6,7 @@ mod config;
 mod convert;
 mod event;
 mod host;
+pub(crate) mod notes_folder;
 mod notice;
 pub(crate) mod report;
 mod secret_folder;

@@ -19,6 +19,7 @@ use super::config::NativeRunConfig;
 use super::convert::Calendar;
 use super::event::NativeRunEvent;
 use super::host::{run_error, Events, RunHost, StoresKeeper};
+use super::notes_folder::NotesFolder;
 use super::secret_folder::SecretFolder;
 use super::{build, notice, unix_seconds};
 use crate::background::{to_envelope, Envelope};
@@ -72,6 +73,8 @@ pub struct NativeRun {
     pub secret: String,
     /// A file with the secret that only its owner can read; removed at the end of the run.
     pub secret_file: Option<String>,
+    /// A folder in which workers of this machine write down what they do; removed at the end of the run.
+    pub notes_folder: Option<String>,
     /// This machine, as far as loopback addresses are concerned.
     pub machine: Option<String>,
 }
@@ -184,6 +187,10 @@ fn prepare(config: &NativeRunConfig, events: Events) -> Result<Prepared, Failure
         NativeError::new(&described.code, described.message).at("requires")
     })?;
     let folder = SecretFolder::new(&secret_parent(config), &config.run_id, &secret).ok();
+    let any_local = config.tasks.iter().any(|task| task.local);
+    let notes = any_local
+        .then(|| NotesFolder::new(&config.run_id))
+        .flatten();
     let native = NativeRun {
         handle: 0,
         host: bound.host().to_owned(),
@@ -192,6 +199,9 @@ fn prepare(config: &NativeRunConfig, events: Events) -> Result<Prepared, Failure
         secret_file: folder
             .as_ref()
             .map(|folder| folder.file().display().to_string()),
+        notes_folder: notes
+            .as_ref()
+            .map(|notes| notes.path().display().to_string()),
         machine: Some(own_machine()),
     };
     if bound.fell_back_to_loopback() {
@@ -216,6 +226,8 @@ fn prepare(config: &NativeRunConfig, events: Events) -> Result<Prepared, Failure
             .map(|task| task.tracking_path.clone())
             .collect(),
         secret: folder,
+        local: config.tasks.iter().map(|task| task.local).collect(),
+        notes,
     };
     let mut options = ServerOptions::new(secret, setups);
     if !stores.keepers.is_empty() {
