@@ -1,5 +1,5 @@
 // Draws the drain rate against the number of blocks, both axes logarithmic, as SVG.
-import { drainInBatches, drainPlain, drainSingly } from './drain.js';
+import { drainInBatches, drainPlain, drainSingly, measureRust } from './drain-measures.js';
 import { task3d } from './geometries.js';
 import { measurePeer } from './peers/python.js';
 import { median } from './results.js';
@@ -8,14 +8,20 @@ const sides = [5, 10, 20, 40, 70, 100];
 const width = 720;
 const height = 420;
 const margin = { left: 80, right: 160, top: 30, bottom: 50 };
-const colours = ['#1b6ca8', '#2a9d6f', '#c2771b', '#a83232'];
+const colours = ['#6a4c93', '#1b6ca8', '#2a9d6f', '#c2771b', '#a83232'];
 
 /** Measures 3-D tasks of growing size and gives the drawing's text. */
 export async function drainPlot({ peers }) {
+	const rust = await measureRust(
+		3,
+		sides.map((side) => `cube:${side}`),
+	);
 	const series = {
+		'bellis, Rust core': (_, side) => median(rust[`cube:${side}`]),
 		'bellis, batched': (task) => median([0, 1, 2].map(() => drainInBatches([task]))),
 		'bellis, one by one': (task) => median([0, 1, 2].map(() => drainSingly([task]))),
-		'plain JavaScript': (task, side) => (side > 40 ? null : drainPlain([task])),
+		'plain JavaScript': async (task, side) =>
+			side > 40 ? null : median(await drainPlain([task], 1)),
 		'daisy 2.0.0': async (task, side) => {
 			if (!peers || side > 40) return null;
 			const { blocks, seconds } = await measurePeer('daisy-2.0.0', {

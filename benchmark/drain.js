@@ -1,30 +1,28 @@
 // `npm run bench -- drain`: blocks per second from the scheduler alone, without workers.
-import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { chain, runBlockwise, Scheduler } from '../dist/index.js';
+import { runBlockwise, Scheduler } from '../dist/index.js';
+import { drainInBatches, drainPlain, drainSingly, measureRust } from './drain-measures.js';
 import { drainPlot } from './drain-plot.js';
 import { chain3d, task1d, task3d } from './geometries.js';
 import { measurePeer } from './peers/python.js';
-import { PlainScheduler } from './plain-scheduler.js';
-import { figure, rateResult } from './results.js';
+import { figure, rateResult, result } from './results.js';
 import { makeTask } from './tasks.js';
 
-const execute = promisify(execFile);
-const root = fileURLToPath(new URL('..', import.meta.url));
+const plotFile = fileURLToPath(new URL('drain.svg', import.meta.url));
 
 /** Cases: tasks, and how often each implementation is measured (0: left out). */
 const cases = {
 	'1d-100000': { tasks: [task1d(100_000)], peer1: 1 },
 	'3d-8000': { tasks: [task3d(20)], peer1: 1 },
 	'3d-64000': { tasks: [task3d(40)] },
-	'3d-1000000': { tasks: [task3d(100)], peer2: 1 },
+	'3d-1000000': { tasks: [task3d(100)], plain: 1, peer2: 1 },
 	chain: { tasks: chain3d(32) },
-	resumed: { tasks: [task3d(40)], resumed: true },
+	// the scheduler written by hand keeps no record to resume from
+	resumed: { tasks: [task3d(40)], plain: 0, resumed: true },
 };
 
 /**
@@ -42,9 +40,9 @@ export async function measure({ quick = false, peers = true }) {
 		console.log(`${name.padEnd(12)} ${impl.padEnd(16)} ${figure(row.value)} blocks/s`);
 	};
 
-	const rust = await measureRust(names, repeats);
+	const rust = await measureRust(repeats, names);
 	for (const name of names) {
-		const { tasks, resumed = false, peer1 = 0, peer2 = repeats } = cases[name];
+		const { tasks, resumed = false, plain = repeats, peer1 = 0, peer2 = repeats } = cases[name];
 		if (rust[name]) add(name, 'bellis-rust', rust[name]);
 		const folder = mkdtempSync(join(tmpdir(), 'bellis-bench-'));
 		try {
@@ -53,12 +51,7 @@ export async function measure({ quick = false, peers = true }) {
 			const own = (drainOnce) => repeat(repeats, () => drainOnce(tasks, more));
 			add(name, 'bellis-ts', own(drainSingly));
 			add(name, 'bellis-ts-batch', own(drainInBatches));
-			if (!resumed && name !== '3d-1000000')
-				add(
-					name,
-					'plain-ts',
-					repeat(repeats, () => drainPlain(tasks)),
-				);
+			if (plain > 0) add(name, 'plain-ts', await drainPlain(tasks, plain));
 			if (peers) {
 				const specs = tasks.map((task) => (store ? { ...task, trackingPath: store } : task));
 				const ask = { what: 'drain', tasks: specs };
@@ -70,103 +63,58 @@ export async function measure({ quick = false, peers = true }) {
 		}
 	}
 	if (!quick) {
-		const rates = [];
-		for (let i = 0; i < repeats; i++) rates.push(await runMasked(100));
-		const row = rateResult('masked-1000000', 'bellis', 'run', rates);
-		results.push(row);
-		if (peers) {
-			const ask = { what: 'run', task: task3d(100), workers: 4, masked: true };
-			results.push(
-				rateResult('masked-1000000', 'daisy-2.0.0', 'run', await peerRates('daisy-2.0.0', ask, 1)),
-			);
-		}
-		writeFileSync(join(root, 'benchmark', 'drain.svg'), await drainPlot({ peers }));
+		results.push(...(await measureMasked(repeats, peers)));
+		results.push(...(await measureScale()));
+		results.push(...(await measureFrontier()));
+		writeFileSync(plotFile, await drainPlot({ peers }));
 	}
 	return results;
+}
+
+/** A million blocks, all masked, through a run. */
+async function measureMasked(repeats, peers) {
+	const name = 'masked-1000000';
+	const rates = [];
+	for (let i = 0; i < repeats; i++) rates.push(await runMasked(100));
+	const rows = [rateResult(name, 'bellis', 'run', rates)];
+	if (peers) {
+		const ask = { what: 'run', task: task3d(100), workers: 4, masked: true };
+		rows.push(rateResult(name, 'daisy-2.0.0', 'run', await peerRates('daisy-2.0.0', ask, 1)));
+	}
+	return rows;
+}
+
+/** Large tasks once, each in a process of its own, with the memory that they took; and the making of one of 10^9. */
+async function measureScale() {
+	const rows = [];
+	for (const side of [46, 215, 464]) {
+		const name = `3d-${side ** 3}`;
+		const measured = await measureRust(1, [`memory:cube:${side}`]);
+		const [rate, bytes] = measured[`memory:cube:${side}`];
+		rows.push(rateResult(name, 'bellis-rust', 'drain', [rate]));
+		if (bytes > 0) rows.push(result(name, 'bellis-rust', 'peak resident', 'bytes', [bytes]));
+	}
+	const resident = process.memoryUsage.rss();
+	const start = performance.now();
+	const scheduler = new Scheduler(makeTask(task3d(1000)));
+	rows.push(result('3d-1000000000', 'bellis-ts', 'build', 'ms', [performance.now() - start]));
+	const more = Math.max(0, process.memoryUsage.rss() - resident);
+	rows.push(result('3d-1000000000', 'bellis-ts', 'resident by building', 'bytes', [more]));
+	scheduler[Symbol.dispose]();
+	return rows;
+}
+
+/** The most blocks of the first task of a chain that are finished and still needed, in both orders. */
+async function measureFrontier() {
+	const { 'peak:chain': peaks } = await measureRust(1, ['peak:chain']);
+	return ['levels', 'depth-first'].map((order, i) =>
+		result('chain', `bellis-rust ${order}`, 'open frontier at its peak', 'blocks', [peaks[i]]),
+	);
 }
 
 function repeat(n, measureOnce) {
 	measureOnce();
 	return Array.from({ length: n }, measureOnce);
-}
-
-function timed(work) {
-	const start = performance.now();
-	const blocks = work();
-	return blocks / ((performance.now() - start) / 1000);
-}
-
-function pipelineOf(tasks, more) {
-	const made = tasks.map((task) => makeTask(task, more));
-	return made.length === 1 ? made[0] : chain(...made);
-}
-
-/** Times the making of a scheduler and a drain of it; gives blocks per second, skipped ones included. */
-function drainWith(tasks, more, drainTask) {
-	const pipeline = pipelineOf(tasks, more);
-	const start = performance.now();
-	const scheduler = new Scheduler(pipeline, { blockTracking: Boolean(more.trackingPath) });
-	for (const { taskId } of tasks) drainTask(scheduler, taskId);
-	const seconds = (performance.now() - start) / 1000;
-	const blocks = tasks.reduce((sum, { taskId }) => sum + scheduler.states[taskId].completed, 0);
-	scheduler[Symbol.dispose]();
-	return blocks / seconds;
-}
-
-/** One `acquire` and one `release` a block. */
-export function drainSingly(tasks, more = {}) {
-	return drainWith(tasks, more, (scheduler, taskId) => {
-		for (let block = scheduler.acquire(taskId); block; block = scheduler.acquire(taskId)) {
-			scheduler.release(block);
-		}
-	});
-}
-
-/** A batch of up to 1,024 blocks at a time. */
-export function drainInBatches(tasks, more = {}) {
-	return drainWith(tasks, more, (scheduler, taskId) => {
-		for (;;) {
-			const batch = scheduler.acquireBatch(taskId, 1024);
-			if (batch.length === 0) break;
-			scheduler.releaseBatch(batch);
-		}
-	});
-}
-
-/** The scheduler that one would write by hand. */
-export function drainPlain(tasks) {
-	return timed(() => {
-		const scheduler = new PlainScheduler(tasks);
-		let blocks = 0;
-		for (const { taskId } of tasks) {
-			for (let block = scheduler.acquire(taskId); block; block = scheduler.acquire(taskId)) {
-				scheduler.release(block);
-				blocks++;
-			}
-		}
-		return blocks;
-	});
-}
-
-/** Rates of the Rust core, from its own bench program. */
-async function measureRust(names, repeats) {
-	const { stdout } = await execute(
-		'cargo',
-		[
-			'run',
-			'--release',
-			'--quiet',
-			'-p',
-			'bellis-core',
-			'--example',
-			'drain_rate',
-			'--',
-			String(repeats),
-			...names,
-		],
-		{ cwd: root, maxBuffer: 1 << 24 },
-	);
-	return JSON.parse(stdout);
 }
 
 async function peerRates(name, request, times) {

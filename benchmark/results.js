@@ -1,5 +1,4 @@
 // What every benchmark hands over: rows of one shape, printed as a table and written as JSON.
-import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, release, type } from 'node:os';
 
@@ -16,17 +15,10 @@ import { availableParallelism, cpus, release, type } from 'node:os';
 
 /** The machine that the figures hold for. */
 export function machine() {
-	let rust = 'unknown';
-	try {
-		rust = execFileSync('rustc', ['--version'], { encoding: 'utf8' }).trim();
-	} catch {
-		// Only the Rust rows need a compiler.
-	}
 	return {
 		cpu: cpus()[0]?.model.trim() ?? 'unknown',
 		cores: availableParallelism(),
 		node: process.version,
-		rust,
 		os: `${type()} ${release()}`,
 		date: new Date().toISOString(),
 	};

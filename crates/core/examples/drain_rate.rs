@@ -1,8 +1,9 @@
 //! How fast the scheduler alone drains the geometries of the drain benchmark.
 //!
 //! `cargo run --release -p bellis-core --example drain_rate -- REPEATS CASE…` prints one JSON object: case -> rates in
-//! blocks per second, one a repeat, after one repeat that isn't counted. `peak:CASE` gives, for both orders, the most
-//! upstream blocks that were finished while a block that reads them was not.
+//! blocks per second, one a repeat, after one repeat that isn't counted. `cube:SIDE` is a 3-D case of any size.
+//! `peak:CASE` gives, for both orders, the most upstream blocks that were finished while a block that reads them was
+//! not. `memory:CASE` gives the rate of a single drain and the most resident memory of the process in bytes, so far.
 
 use std::time::Instant;
 
@@ -80,7 +81,10 @@ fn case(name: &str) -> Option<Case> {
             let (specs, edges) = chain(32);
             (specs, edges, false)
         }
-        _ => return None,
+        _ => {
+            let side = name.strip_prefix("cube:")?.parse().ok()?;
+            (cube(side), vec![], false)
+        }
     };
     Some((specs, edges, done))
 }
@@ -179,6 +183,15 @@ fn peak_frontier(name: &str, order: Order) -> Option<u64> {
     Some(peak)
 }
 
+/// The most memory that the process had resident, in bytes; `None` where the system doesn't tell.
+fn peak_resident() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+}
+
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let repeats: usize = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(5);
@@ -188,6 +201,13 @@ fn main() {
             let peaks = [Order::Levels, Order::DepthFirst].map(|order| peak_frontier(chain, order));
             if let [Some(levels), Some(depth)] = peaks {
                 parts.push(format!("\"{name}\": [{levels}, {depth}]"));
+            }
+            continue;
+        }
+        if let Some(case) = name.strip_prefix("memory:") {
+            if let Some(rate) = drain(case) {
+                let peak = peak_resident().unwrap_or(0);
+                parts.push(format!("\"{name}\": [{rate:.0}, {peak}]"));
             }
             continue;
         }
