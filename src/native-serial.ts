@@ -33,7 +33,10 @@ export function serialNotices(handle: number): NativeRunEvent[] {
 	return unwrap(binding.serialNotices(handle));
 }
 
-/** The next block of a task, after skipping what is done or masked; -1 when none is ready. */
+/** What {@link serialTake} gives when there is more to skip first: call it again. */
+export const MORE_TO_SKIP = -3;
+
+/** The next block of a task; -1 when none is ready. */
 export function serialTake(handle: number, task: number): number {
 	shared[0] = handle;
 	shared[1] = task;

@@ -1,8 +1,12 @@
 import test from 'ava';
-import { chain } from '../../src/pipeline.js';
+import fc from 'fast-check';
+import type { Block } from '../../src/block.js';
+import { chain, Pipeline, type PipelinePart, parallel } from '../../src/pipeline.js';
 import { profileBlock } from '../../src/profile-block.js';
+import type { RunOrder } from '../../src/run/options.js';
 import { runBlockwise } from '../../src/run/run-blockwise.js';
 import { Server } from '../../src/run/server.js';
+import { Scheduler } from '../../src/scheduler.js';
 import { line, Scratch } from './scratch.js';
 
 const serial = { multiprocessing: false } as const;
@@ -62,6 +66,76 @@ test('a chain runs to its end, also where a stage is skipped whole', async (t) =
 	t.deepEqual(log.sort(), ['a/0', 'a/1', 'c/0', 'c/1']);
 	t.is(states.b!.skipped, 2);
 	t.true(Object.values(states).every((state) => state.done));
+});
+
+test('the task of the highest priority comes first, and a chain goes depth first when asked to', async (t) => {
+	const scratch = new Scratch(t);
+	const log: string[] = [];
+	const task = (taskId: string, more = {}) =>
+		line(scratch, 2, {}, { taskId, processFunction: (block) => void log.push(block.id), ...more });
+	const orderOf = async (tasks: () => PipelinePart, order: RunOrder) => {
+		log.length = 0;
+		t.true(await runBlockwise(tasks(), { ...scratch.quiet, ...serial, order }));
+		return log.join(' ');
+	};
+	const three = () => chain(task('a'), task('b'), task('c'));
+	t.is(await orderOf(three, 'levels'), 'a/0 a/1 b/0 b/1 c/0 c/1');
+	t.is(await orderOf(three, 'depth-first'), 'a/0 b/0 c/0 a/1 b/1 c/1');
+	const listedBackwards = () => {
+		const [a, b] = [task('a'), task('b')];
+		return new Pipeline([b, a], [[a, b]]);
+	};
+	t.is(await orderOf(listedBackwards, 'levels'), 'a/0 a/1 b/0 b/1');
+	t.is(await orderOf(listedBackwards, 'depth-first'), 'a/0 b/0 a/1 b/1');
+	for (const order of ['levels', 'depth-first'] as const) {
+		const two = () => parallel(task('low'), task('high', { priority: 1 }));
+		t.is(await orderOf(two, order), 'high/0 high/1 low/0 low/1');
+	}
+});
+
+test('a run, which skips at once, and a scheduler, which skips when asked, end with the same counters', async (t) => {
+	const scratch = new Scratch(t);
+	const skips = fc.constantFrom('mask', 'check', 'checkLater', 'both', 'neither');
+	const stage = fc.record({
+		skip: skips,
+		marks: fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }),
+	});
+	await fc.assert(
+		fc.asyncProperty(fc.array(stage, { minLength: 1, maxLength: 3 }), async (stages) => {
+			const pipeline = (later: boolean) =>
+				chain(
+					...stages.map(({ skip, marks }, at) => {
+						const checkFunction = ({ index }: Block) =>
+							later && skip === 'checkLater'
+								? Promise.resolve(marks[index[0]!]!)
+								: marks[index[0]!]!;
+						const skipMask = skip === 'both' ? marks.map((mark, i) => mark && i % 2 === 0) : marks;
+						return line(
+							scratch,
+							6,
+							{},
+							{
+								taskId: `t${at}`,
+								processFunction: () => {},
+								...(skip.startsWith('check') || skip === 'both' ? { checkFunction } : {}),
+								...(skip === 'mask' || skip === 'both' ? { skipMask } : {}),
+							},
+						);
+					}),
+				);
+			const run = await new Server().runBlockwise(pipeline(true), { ...scratch.quiet, ...serial });
+			const scheduler = new Scheduler(pipeline(false));
+			for (const taskId of Object.keys(scheduler.states)) {
+				for (let block = scheduler.acquire(taskId); block; block = scheduler.acquire(taskId)) {
+					scheduler.release(block);
+				}
+				const { total, completed, skipped, ready, pending, failed, orphaned } =
+					scheduler.states[taskId]!;
+				t.like(run[taskId], { total, completed, skipped, ready, pending, failed, orphaned });
+			}
+		}),
+		{ numRuns: 40 },
+	);
 });
 
 test('a module reference is imported, and the function gets the context with its config', async (t) => {

@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
+import { Roi } from '../../src/geometry/roi.js';
 import {
+	MORE_TO_SKIP,
 	serialBegin,
 	serialChecked,
 	serialEnd,
@@ -56,6 +58,32 @@ test('a failed block has no second attempt and stops nobody but those that need 
 	t.true(states[0]?.firstError?.includes('on purpose'));
 	t.like(failures[0]?.[0], { block: first, worker: null, attempt: 1, permanent: true });
 });
+
+test.serial(
+	'many blocks are skipped in pieces, in all tasks, before the next one comes',
+	async (t) => {
+		const blocks = 1_000_000;
+		const skipMask = new Uint8Array(blocks).fill(1);
+		skipMask[blocks - 1] = 0;
+		const totalRoi = new Roi([-1], [10 * blocks + 2]);
+		const handle = await serialStart(
+			configFor({ skipMask, totalRoi, readRoi: new Roi([-1], [12]) }),
+		);
+		let calls = 0;
+		let block = MORE_TO_SKIP;
+		for (; block === MORE_TO_SKIP; calls++) block = serialTake(handle, 0);
+		t.true(calls > 10);
+		t.is(block, blocks - 1);
+		// its neighbour waits for it
+		t.like(serialStates(handle)[0], {
+			skipped: blocks - 2,
+			processing: 1,
+			pending: 1,
+			started: true,
+		});
+		await serialEnd(handle, 'interrupted');
+	},
+);
 
 test('stores remember what was done, checked and measured', async (t) => {
 	const folder = mkdtempSync(join(tmpdir(), 'bellis-serial-'));

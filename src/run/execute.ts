@@ -21,6 +21,7 @@ import { statesOf } from './result-states.js';
 import { claimLogFolder, claimTasks } from './run-claims.js';
 import type { RunDriver } from './run-driver.js';
 import type { RunListener } from './run-listener.js';
+import { SerialOrder } from './serial-order.js';
 import { SerialRun } from './serial-run.js';
 import { exitCodeOf, watchStopSignals } from './signals.js';
 import { checkBeforeStart } from './start-checks.js';
@@ -116,9 +117,11 @@ class Execution {
 	}
 
 	#driver(logs: RunLogs, listener: RunListener): RunDriver {
-		return this.#options.multiprocessing
-			? new LiveRun(this.#config, this.#tasks, logs, listener)
-			: new SerialRun(this.#config, this.#tasks, listener);
+		if (this.#options.multiprocessing) {
+			return new LiveRun(this.#config, this.#tasks, logs, listener);
+		}
+		const order = new SerialOrder(this.#tasks, this.#display, this.#options.order);
+		return new SerialRun(this.#config, this.#tasks, order, listener);
 	}
 
 	/** Passes signals and an abort on to the run, until the function that it returns is called. */

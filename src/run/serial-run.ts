@@ -3,6 +3,7 @@ import { Context } from '../context.js';
 import { type LoadedFunction, loadInProcess } from '../functions/load.js';
 import type { NativeRunConfig, NativeRunResult, NativeRunSnapshot } from '../native.js';
 import {
+	MORE_TO_SKIP,
 	serialBegin,
 	serialChecked,
 	serialEnd,
@@ -23,6 +24,7 @@ import { describeError } from '../worker/describe-error.js';
 import { CHECK_FAILED, checkBlocks, NOT_DONE } from './check-blocks.js';
 import type { RunDriver } from './run-driver.js';
 import type { RunListener } from './run-listener.js';
+import type { SerialOrder } from './serial-order.js';
 
 /** After how long at the latest signals and timers get a turn between synchronous blocks. */
 const YIELD_MS = 10;
@@ -44,6 +46,7 @@ export class SerialRun implements RunDriver {
 	readonly workerError = null;
 	readonly #config: NativeRunConfig;
 	readonly #tasks: readonly Task[];
+	readonly #order: SerialOrder;
 	readonly #listener: RunListener;
 	readonly #killed: Promise<void>;
 	#kill: () => void = () => {};
@@ -54,9 +57,15 @@ export class SerialRun implements RunDriver {
 	#ended = false;
 	readonly #warned = new Set<Task>();
 
-	constructor(config: NativeRunConfig, tasks: readonly Task[], listener: RunListener) {
+	constructor(
+		config: NativeRunConfig,
+		tasks: readonly Task[],
+		order: SerialOrder,
+		listener: RunListener,
+	) {
 		this.#config = config;
 		this.#tasks = tasks;
+		this.#order = order;
 		this.#listener = listener;
 		this.#killed = new Promise((resolve) => {
 			this.#kill = resolve;
@@ -120,23 +129,16 @@ export class SerialRun implements RunDriver {
 
 	async #runBlocks(native: number, runners: readonly TaskRunner[]): Promise<void> {
 		let last = performance.now();
-		let progressed = true;
-		while (progressed && !this.#stopping) {
-			progressed = false;
-			for (const [at, runner] of runners.entries()) {
-				for (;;) {
-					if (this.#stopping) return;
-					const index = serialTake(native, at);
-					if (index < 0) break;
-					progressed = true;
-					const begun = performance.now();
-					if (begun - last > YIELD_MS) {
-						await new Promise((resolve) => setImmediate(resolve));
-						last = performance.now();
-					}
-					await this.#runBlock(native, at, runner, index);
-				}
+		while (!this.#stopping) {
+			const next = this.#order.next((task) => serialTake(native, task));
+			if (next === null) return;
+			const begun = performance.now();
+			if (begun - last > YIELD_MS) {
+				await new Promise((resolve) => setImmediate(resolve));
+				last = performance.now();
 			}
+			const { task, taken } = next;
+			if (taken !== MORE_TO_SKIP) await this.#runBlock(native, task, runners[task]!, taken);
 		}
 	}
 

@@ -37,6 +37,11 @@ impl Blocks {
         )
     }
 
+    /// All tasks, each after those that it waits for.
+    pub(super) fn topological_order(&self) -> Vec<TaskIndex> {
+        self.scheduler.graph().display_order()
+    }
+
     #[inline]
     pub(super) fn counters(&self, task: TaskIndex) -> Counters {
         self.scheduler.counters(task)

@@ -80,7 +80,7 @@ impl Run {
                 TaskRun::new(task.clone(), upstream, downstream)
             })
             .collect();
-        let start_order = super::starts::start_order(&config);
+        let start_order = super::starts::start_order(&config, &blocks.topological_order());
         Ok(Run {
             random: Random::new(config.seed),
             config,

@@ -8,21 +8,23 @@ use crate::TaskIndex;
 /// How often a start that was put off is thought about again.
 const SECOND_THOUGHT: Nanos = Nanos::from_millis(50);
 
-/// Tasks by priority, highest first; those of one priority in pipeline order, or against it when
-/// the last ones go first.
-pub(super) fn start_order(config: &RunConfig) -> Vec<Vec<TaskIndex>> {
+/// Tasks by priority, highest first; those of one priority in pipeline order. Depth first, each comes
+/// before those that it waits for.
+pub(super) fn start_order(config: &RunConfig, topological: &[TaskIndex]) -> Vec<Vec<TaskIndex>> {
     let mut priorities: Vec<i32> = config.tasks.iter().map(|task| task.priority).collect();
     priorities.sort_unstable_by(|one, other| other.cmp(one));
     priorities.dedup();
-    let of = |priority: i32| {
-        let mut tasks: Vec<TaskIndex> = (0..config.tasks.len())
-            .filter(|at| config.tasks[*at].priority == priority)
+    let all: Vec<TaskIndex> = match config.order {
+        Order::DepthFirst => topological.iter().rev().copied().collect(),
+        Order::Levels => (0..config.tasks.len())
             .map(|at| TaskIndex(at as u32))
-            .collect();
-        if config.order == Order::DepthFirst {
-            tasks.reverse();
-        }
+            .collect(),
+    };
+    let of = |priority: i32| {
+        let tasks = all.iter().copied();
         tasks
+            .filter(|task| config.tasks[task.at()].priority == priority)
+            .collect()
     };
     priorities.into_iter().map(of).collect()
 }
@@ -223,5 +225,29 @@ impl Run {
             self.kill(worker, KillReason::NotNeeded, out);
             self.refresh(worker, out);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::TaskConfig;
+
+    #[test]
+    fn the_highest_priority_starts_first_and_depth_first_the_end_of_a_chain() {
+        let prioritised = |priority| TaskConfig {
+            priority,
+            ..TaskConfig::default()
+        };
+        let mut config = RunConfig::new([0, 5, 0].map(prioritised).to_vec());
+        let [first, second, third] = [0, 1, 2].map(TaskIndex);
+        // A chain whose tasks are listed in another order than that in which they wait.
+        let topological = [third, second, first];
+        let levels = [vec![second], vec![first, third]];
+        assert_eq!(start_order(&config, &topological), levels);
+        config.order = Order::DepthFirst;
+        assert_eq!(start_order(&config, &topological), levels);
+        let depth_first = [vec![second], vec![third, first]];
+        assert_eq!(start_order(&config, &[first, second, third]), depth_first);
     }
 }

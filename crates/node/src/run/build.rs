@@ -77,10 +77,7 @@ pub(super) fn open_stores(config: &NativeRunConfig) -> Result<Stores, Failure> {
 pub(super) fn run_config(config: &NativeRunConfig, now: f64) -> RunConfig {
     let mut run = RunConfig::new(config.tasks.iter().map(task_config).collect());
     run.resources = amounts(&config.resources);
-    run.order = match config.order.as_deref() {
-        Some("depth-first") => Order::DepthFirst,
-        _ => Order::Levels,
-    };
+    run.order = order(config);
     run.max_failures = match config.max_failures {
         _ if config.fail_fast => Some(1),
         most => most.map(|most| most as u64),
@@ -91,6 +88,14 @@ pub(super) fn run_config(config: &NativeRunConfig, now: f64) -> RunConfig {
     run.unix_seconds_at_zero = now;
     run.kept_failures = config.failures_kept as usize;
     run
+}
+
+/// Which ready block goes first.
+pub(super) fn order(config: &NativeRunConfig) -> Order {
+    match config.order.as_deref() {
+        Some("depth-first") => Order::DepthFirst,
+        _ => Order::Levels,
+    }
 }
 
 fn task_config(task: &NativeRunTask) -> TaskConfig {

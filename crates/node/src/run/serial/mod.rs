@@ -10,7 +10,7 @@ use napi::bindgen_prelude::{AsyncTask, Object, ToNapiValue};
 use napi::Env;
 use napi_derive::napi;
 
-use self::state::SerialRun;
+use self::state::{SerialRun, Taken};
 use super::config::NativeRunConfig;
 use super::report::{NativeErrorReport, NativeRunResult};
 use crate::background::{background, Background, Envelope};
@@ -74,10 +74,17 @@ fn cold<'env, T: ToNapiValue>(
     envelope(env, || RUNS.with_borrow_mut(|runs| body(runs.get(handle)?)))
 }
 
-/// Slots: 0 handle, 1 task. The next block's index, after skipping what is done or masked; -1 when none is ready.
+/// Slots: 0 handle, 1 task. The next block's index; -1 when none is ready, -3 when there is more to skip first, in
+/// whatever task: call again.
 #[napi]
 pub fn serial_take() -> f64 {
-    hot(|run, task, _, _| Ok(run.take(task).map_or(-1.0, |block| block.0 as f64)))
+    hot(|run, task, _, _| {
+        Ok(match run.take(task)? {
+            Taken::Block(block) => block.0 as f64,
+            Taken::Nothing => -1.0,
+            Taken::Skipping => -3.0,
+        })
+    })
 }
 
 /// Slots: 0 handle, 1 task, 2 block, 3 answer. What the check function said of a block that was taken: 0 not

@@ -21,10 +21,27 @@ use crate::run::{build, notice};
 /// Nobody: a serial run has no workers.
 const NO_WORKER: WorkerId = WorkerId(u32::MAX);
 
+/// Blocks skipped in one call, so that JavaScript is never kept waiting for long.
+const SKIPS_AT_ONCE: usize = 20_000;
+
+/// What there was to take.
+pub(super) enum Taken {
+    Block(BlockIndex),
+    /// None is ready.
+    Nothing,
+    /// There is more to skip before anything can be said.
+    Skipping,
+}
+
 /// See the module.
 pub struct SerialRun {
+    /// Eager: what is done or masked is skipped whether or not its task is asked for a block.
     scheduler: Scheduler,
+    /// Whether there may be more to skip.
+    skipping: bool,
     flusher: Flusher,
+    /// Kept between calls, so that they allocate nothing.
+    unchecked: Vec<BlockIndex>,
     tasks: Vec<SerialTask>,
     running: Option<Running>,
     meter: Meter,
@@ -41,6 +58,8 @@ struct SerialTask {
     is_measured: bool,
     began: Option<Nanos>,
     ended: Option<Nanos>,
+    /// Blocks skipped when it was last looked.
+    skipped: u64,
     failed_attempts: u64,
     check_errors: u64,
     failures: Vec<FailureReport>,
@@ -68,9 +87,13 @@ impl SerialRun {
             is_measured: task.resource_tracking,
             ..SerialTask::default()
         });
+        let mut scheduler = Scheduler::eager(graph, stores.inputs)?;
+        scheduler.set_order(build::order(config));
         Ok(Self {
-            scheduler: Scheduler::new(graph, stores.inputs)?,
+            scheduler,
+            skipping: true,
             flusher: Flusher::new(stores.keepers)?,
+            unchecked: Vec::new(),
             tasks: tasks.collect(),
             running: None,
             meter: Meter::default(),
@@ -100,18 +123,53 @@ impl SerialRun {
         &mut self.tasks[task.0 as usize]
     }
 
-    pub(super) fn take(&mut self, task: TaskIndex) -> Option<BlockIndex> {
-        let now = self.now();
-        let before = self.scheduler.counters(task).completed;
-        let block = self.scheduler.acquire(task);
-        let skipped = self.scheduler.counters(task).completed > before;
-        if let Some(state) = self.tasks.get_mut(task.0 as usize) {
-            if block.is_some() || skipped {
-                state.began.get_or_insert(now);
-                state.ended = Some(now);
+    pub(super) fn take(&mut self, task: TaskIndex) -> Result<Taken, Failure> {
+        if self.skipping {
+            self.skipping = self.scheduler.drain_skips(SKIPS_AT_ONCE);
+            self.note_skips();
+            if self.skipping {
+                return Ok(Taken::Skipping);
             }
         }
-        block
+        let Some(block) = self.next_block(task)? else {
+            return Ok(Taken::Nothing);
+        };
+        self.touch(task);
+        Ok(Taken::Block(block))
+    }
+
+    /// The next block, which is held then. JavaScript asks the check function of its task about it.
+    fn next_block(&mut self, task: TaskIndex) -> Result<Option<BlockIndex>, Failure> {
+        if let Some(block) = self.scheduler.acquire(task) {
+            return Ok(Some(block));
+        }
+        self.unchecked.clear();
+        if self.scheduler.take_unchecked(task, 1, &mut self.unchecked) == 0 {
+            return Ok(None);
+        }
+        for block in self.unchecked.drain(..) {
+            self.scheduler.checked(task, block, false)?;
+        }
+        Ok(self.scheduler.acquire(task))
+    }
+
+    /// Tasks of which blocks were skipped have begun.
+    fn note_skips(&mut self) {
+        for task in self.scheduler.graph().task_indices() {
+            let skipped = self.scheduler.counters(task).skipped;
+            let state = &mut self.tasks[task.0 as usize];
+            if skipped != std::mem::replace(&mut state.skipped, skipped) {
+                self.touch(task);
+            }
+        }
+    }
+
+    /// Something happens to a block of the task now.
+    fn touch(&mut self, task: TaskIndex) {
+        let now = self.now();
+        let state = self.of(task);
+        state.began.get_or_insert(now);
+        state.ended = Some(now);
     }
 
     pub(super) fn checked(
@@ -125,6 +183,7 @@ impl SerialRun {
             1 => {
                 self.scheduler.record_done(task, block, None)?;
                 self.scheduler.skip(task, block)?;
+                self.skipping = true;
             }
             _ => {
                 self.scheduler.graph().grid(task)?;
@@ -192,6 +251,7 @@ impl SerialRun {
         };
         self.scheduler.record_done(task, block, Some(&record))?;
         self.scheduler.release(task, block)?;
+        self.skipping = true;
         let state = self.of(task);
         state.ended = Some(ended);
         state.round_trip.add((ended - began).as_secs_f64());
