@@ -765,8 +765,9 @@ export declare function schedulerNew(tasks: Array<NativeScheduledTask>, edges: [
 export declare function schedulerRelease(): number
 
 /**
- * Slots: 0 handle, 1 task, 2 count, and from 16 on block indices, those that failed as -1 - index. Entries that
- * failed are replaced: 0 will be tried again, 1 won't. Changes nothing when one of the blocks isn't held.
+ * Slots: 0 handle, 1 task, 2 count, 3 whether some may have failed (0 or 1), and from 16 on block indices, those that
+ * failed as -1 - index. Entries that failed are replaced: 0 will be tried again, 1 won't. Changes nothing when one of
+ * the blocks isn't held.
  */
 export declare function schedulerReleaseBatch(): number
 
@@ -815,7 +816,10 @@ export declare function serialStart(config: NativeRunConfig): Promise<{ ok: numb
 /** The counters of all tasks. */
 export declare function serialStates(handle: number): { ok: NativeTaskState[] } | { error: NativeError }
 
-/** Slots: 0 handle, 1 task. The next block's index, after skipping what is done or masked; -1 when none is ready. */
+/**
+ * Slots: 0 handle, 1 task. The next block's index; -1 when none is ready, -3 when there is more to skip first, in
+ * whatever task: call again.
+ */
 export declare function serialTake(): number
 
 /**

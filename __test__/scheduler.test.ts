@@ -195,6 +195,47 @@ test('what is no block, task, batch or number of this scheduler is refused by pa
 	t.true(twice?.message.includes('not held'));
 });
 
+test('a batch whose indices were changed to what is none gives nothing back', (t) => {
+	const scheduler = new Scheduler(task('a', free));
+	const batch = scheduler.acquireBatch('a', 2);
+	const held = batch.indices.slice();
+	for (const bad of [1.5, -1, -2, Number.NaN, 2 ** 60, Number.POSITIVE_INFINITY]) {
+		batch.indices[0] = bad;
+		for (const failed of [undefined, Uint8Array.of(0, 0), Uint8Array.of(1, 0)]) {
+			t.throws(() => scheduler.releaseBatch(batch, failed), { code: 'ERR_BELLIS_VALIDATION' });
+		}
+	}
+	t.like(scheduler.states.a, { processing: 2, completed: 0, failedAttempts: 0 });
+	batch.indices.set(held);
+	scheduler.releaseBatch(batch);
+	t.like(scheduler.states.a, { processing: 0, completed: 2 });
+});
+
+test('a scheduler that was disposed of keeps its states and touches no other one', (t) => {
+	const own = task('a', free);
+	const gone = new Scheduler(own);
+	const block = gone.acquire('a')!;
+	const batch = gone.acquireBatch('a', 2);
+	gone[Symbol.dispose]();
+	// may be given the native handle of the one before
+	const other = new Scheduler(own);
+	other.acquireBatch('a', 3);
+	for (const call of [
+		() => gone.acquire('a'),
+		() => gone.acquireBatch('a', 1),
+		() => gone.release(block),
+		() => gone.fail(block),
+		() => gone.releaseBatch(batch),
+	]) {
+		t.like(t.throws(call, { code: 'ERR_BELLIS_VALIDATION' }), { path: 'scheduler' });
+	}
+	gone[Symbol.dispose]();
+	t.like(gone.states.a, { total: 4, processing: 3, ready: 1, completed: 0 });
+	t.is(JSON.parse(JSON.stringify(gone.states)).a.processing, 3);
+	t.like(other.states.a, { processing: 3, ready: 1, completed: 0 });
+	t.is(other.acquire('a')!.index[0], 3);
+});
+
 test('a task of a billion blocks is made at once, and one beyond 2^53 blocks is refused', (t) => {
 	const cube = (side: number) =>
 		new Task({

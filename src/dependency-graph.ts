@@ -55,9 +55,16 @@ export class DependencyGraph {
 		return graphLevel(this.#handle, task, index);
 	}
 
-	/** All blocks of a task, level by level and row-major in each: the order in which they are handed out. */
-	*blocks(taskId: string): Generator<Block, void, undefined> {
+	/**
+	 * All blocks of a task, level by level and row-major in each: the order in which they are handed out. They are
+	 * made while they are listed, anew each time.
+	 */
+	blocks(taskId: string): Iterable<Block> {
 		const task = this.#tasks.position(taskId);
+		return { [Symbol.iterator]: () => this.#listed(task) };
+	}
+
+	*#listed(task: number): Generator<Block, void, undefined> {
 		const geometry = this.#tasks.geometry(task);
 		for (let after: number | null = null; ; ) {
 			const indices: Float64Array = graphBlocks(this.#handle, task, after, CHUNK);

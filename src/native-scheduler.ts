@@ -1,4 +1,5 @@
 /** Dependency graph and scheduler as the addon offers them; blocks are row-major indices. */
+import { type BellisError, ValidationError } from './errors.js';
 import {
 	ARGUMENTS,
 	BATCH,
@@ -79,6 +80,9 @@ export function schedulerNew(tasks: NativeScheduledTask[], edges: NativeEdges): 
 	return unwrap(binding.schedulerNew(tasks, edges));
 }
 
+/** In place of the handle of a scheduler that was dropped, whose own may be another one's by now. */
+export const DROPPED = 0xffff_ffff;
+
 /** Drops a scheduler without waiting for the disk. */
 export function schedulerFree(handle: number): void {
 	binding.schedulerFree(handle);
@@ -89,12 +93,20 @@ export function schedulerClose(handle: number): void {
 	unwrap(binding.schedulerClose(handle));
 }
 
+/** Why the call with this handle failed. */
+function failure(handle: number): BellisError {
+	const error = hotError();
+	if (handle !== DROPPED) return error;
+	const message = 'the scheduler was disposed of: make a new one';
+	return new ValidationError(message, { path: 'scheduler', value: undefined });
+}
+
 /** The index of the block handed out; -1 when none is ready. */
 export function schedulerAcquire(handle: number, task: number): number {
 	shared[0] = handle;
 	shared[1] = task;
 	const block = binding.schedulerAcquire();
-	if (block === FAILED) throw hotError();
+	if (block === FAILED) throw failure(handle);
 	return block;
 }
 
@@ -102,7 +114,7 @@ export function schedulerRelease(handle: number, task: number, block: number): v
 	shared[0] = handle;
 	shared[1] = task;
 	shared[2] = block;
-	if (binding.schedulerRelease() === FAILED) throw hotError();
+	if (binding.schedulerRelease() === FAILED) throw failure(handle);
 }
 
 /** A failed attempt; true when it was the last one. */
@@ -111,7 +123,7 @@ export function schedulerFail(handle: number, task: number, block: number): bool
 	shared[1] = task;
 	shared[2] = block;
 	const outcome = binding.schedulerFail();
-	if (outcome === FAILED) throw hotError();
+	if (outcome === FAILED) throw failure(handle);
 	return outcome === 1;
 }
 
@@ -120,7 +132,7 @@ export function schedulerSkip(handle: number, task: number, block: number): void
 	shared[0] = handle;
 	shared[1] = task;
 	shared[2] = block;
-	if (binding.schedulerSkip() === FAILED) throw hotError();
+	if (binding.schedulerSkip() === FAILED) throw failure(handle);
 }
 
 /** Up to `count` blocks, and at most {@link BATCH}. */
@@ -129,7 +141,7 @@ export function schedulerAcquireBatch(handle: number, task: number, count: numbe
 	shared[1] = task;
 	shared[2] = count;
 	const found = binding.schedulerAcquireBatch();
-	if (found === FAILED) throw hotError();
+	if (found === FAILED) throw failure(handle);
 	return shared.slice(ARGUMENTS, ARGUMENTS + found);
 }
 
@@ -149,13 +161,16 @@ export function schedulerReleaseBatch(
 		shared.set(part, ARGUMENTS);
 		if (failed !== undefined) {
 			for (let i = 0; i < part.length; i++) {
-				if (failed[start + i] !== 0) shared[ARGUMENTS + i] = -1 - part[i]!;
+				// what is negative without that was never an index
+				if (part[i]! < 0) shared[ARGUMENTS + i] = Number.NaN;
+				else if (failed[start + i] !== 0) shared[ARGUMENTS + i] = -1 - part[i]!;
 			}
 		}
 		shared[0] = handle;
 		shared[1] = task;
 		shared[2] = part.length;
-		if (binding.schedulerReleaseBatch() === FAILED) throw hotError();
+		shared[3] = failed === undefined ? 0 : 1;
+		if (binding.schedulerReleaseBatch() === FAILED) throw failure(handle);
 		if (failed === undefined) continue;
 		const outcomes = shared.slice(ARGUMENTS, ARGUMENTS + part.length);
 		for (let i = 0; i < part.length; i++) {
@@ -179,7 +194,7 @@ export interface Counters {
 export function schedulerCounters(handle: number, task: number): Counters {
 	shared[0] = handle;
 	shared[1] = task;
-	if (binding.schedulerCounters() === FAILED) throw hotError();
+	if (binding.schedulerCounters() === FAILED) throw failure(handle);
 	return {
 		total: shared[2]!,
 		ready: shared[3]!,

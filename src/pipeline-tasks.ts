@@ -27,10 +27,13 @@ export class PipelineTasks {
 		const position = this.#positions.get(taskId);
 		if (position !== undefined) return position;
 		const known = [...this.#positions.keys()].map((id) => JSON.stringify(id)).join(', ');
-		throw new ValidationError(`no task has the id ${showValue(taskId)}; there are ${known}`, {
-			path: 'taskId',
-			value: taskId,
-		});
+		throw new ValidationError(
+			`no task has the id ${showValue(taskId)}; there are ${known || 'no tasks'}`,
+			{
+				path: 'taskId',
+				value: taskId,
+			},
+		);
 	}
 
 	/** @throws ValidationError for what isn't a block of one of the tasks */

@@ -25,6 +25,7 @@ export class LiveTaskState implements TaskState {
 	readonly #handle: number;
 	readonly #position: number;
 	readonly #attempts: number;
+	#last: Counters | undefined;
 
 	constructor(handle: number, position: number, task: Task) {
 		this.#handle = handle;
@@ -103,6 +104,11 @@ export class LiveTaskState implements TaskState {
 		this.checkErrors++;
 	}
 
+	/** @internal Keeps the counters as they are now: the scheduler is about to go. */
+	freeze(): void {
+		this.#last = this.#counters;
+	}
+
 	/** A snapshot as plain data. */
 	toJSON(): TaskState {
 		const { abandoned, abandonReason, workerStarts, workerRestarts, workerFailures } = this;
@@ -131,6 +137,6 @@ export class LiveTaskState implements TaskState {
 	}
 
 	get #counters(): Counters {
-		return schedulerCounters(this.#handle, this.#position);
+		return this.#last ?? schedulerCounters(this.#handle, this.#position);
 	}
 }

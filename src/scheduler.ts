@@ -4,6 +4,7 @@ import type { BlockGeometry } from './block-geometry.js';
 import { ValidationError } from './errors.js';
 import { BATCH, type NativeScheduledTask } from './native.js';
 import {
+	DROPPED,
 	schedulerAcquire,
 	schedulerAcquireBatch,
 	schedulerClose,
@@ -62,7 +63,7 @@ const SCHEDULER_OPTIONS = {
 export class Scheduler {
 	/** What became of each task's blocks so far, by task id. The numbers are those of the moment of reading. */
 	readonly states: Readonly<Record<string, TaskState>>;
-	readonly #handle: number;
+	#handle: number;
 	readonly #tasks: PipelineTasks;
 	readonly #scheduled: readonly Scheduled[];
 
@@ -161,11 +162,15 @@ export class Scheduler {
 	}
 
 	/**
-	 * Writes the stores to the disk, gives their locks back and frees the memory. Without it that happens, but for
-	 * the waiting for the disk, when nobody holds the scheduler any more.
+	 * Writes the stores to the disk, gives their locks back and frees the memory; the states stay as they are then.
+	 * Without it that happens, but for the waiting for the disk, when nobody holds the scheduler any more.
 	 */
 	[Symbol.dispose](): void {
-		if (handles.unregister(this)) schedulerClose(this.#handle);
+		if (!handles.unregister(this)) return;
+		const handle = this.#handle;
+		for (const { state } of this.#scheduled) state.freeze();
+		this.#handle = DROPPED;
+		schedulerClose(handle);
 	}
 
 	#acquireIndices(task: Scheduled, n: number): Float64Array {

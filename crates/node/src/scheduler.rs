@@ -210,21 +210,23 @@ pub fn scheduler_acquire_batch() -> f64 {
     })
 }
 
-/// Slots: 0 handle, 1 task, 2 count, and from 16 on block indices, those that failed as -1 - index. Entries that
-/// failed are replaced: 0 will be tried again, 1 won't. Changes nothing when one of the blocks isn't held.
+/// Slots: 0 handle, 1 task, 2 count, 3 whether some may have failed (0 or 1), and from 16 on block indices, those that
+/// failed as -1 - index. Entries that failed are replaced: 0 will be tried again, 1 won't. Changes nothing when one of
+/// the blocks isn't held.
 #[napi]
 pub fn scheduler_release_batch() -> f64 {
     hot(|driven, task, shared| {
         let count = (shared.get_u32(2) as usize).min(BATCH);
         let slots = ARGUMENTS..ARGUMENTS + count;
+        let may_fail = shared.get(3) != 0.0;
         for slot in slots.clone() {
-            let block = returned(shared.get(slot)).0;
+            let block = returned(shared.get(slot), may_fail).0;
             if !driven.scheduler.is_held(task, block) {
                 driven.scheduler.release(task, block)?;
             }
         }
         for slot in slots {
-            match returned(shared.get(slot)) {
+            match returned(shared.get(slot), may_fail) {
                 (block, false) => driven.release(task, block)?,
                 (block, true) => shared.set(slot, number(driven.fail(task, block)?)),
             }
@@ -233,13 +235,18 @@ pub fn scheduler_release_batch() -> f64 {
     })
 }
 
-/// An entry of a batch: the block, and whether it failed.
-fn returned(entry: f64) -> (BlockIndex, bool) {
-    if entry < 0.0 {
-        (BlockIndex((-1.0 - entry) as u64), true)
+/// An entry of a batch: the block, and whether it failed. What is no index, such as NaN or a fraction, becomes one
+/// that no task has.
+fn returned(entry: f64, may_fail: bool) -> (BlockIndex, bool) {
+    let failed = may_fail && entry < 0.0;
+    let place = if failed { -1.0 - entry } else { entry };
+    let index = place as u64;
+    let block = if index as f64 == place {
+        index
     } else {
-        (BlockIndex(entry as u64), false)
-    }
+        u64::MAX
+    };
+    (BlockIndex(block), failed)
 }
 
 fn number(outcome: FailOutcome) -> f64 {
