@@ -21,6 +21,8 @@ export interface ContextFields {
 	connectionFile: string | null;
 	/** Folder in which workers of the driver's machine write down what they do; absent or null for none. */
 	notesFolder?: string | null;
+	/** Path of a file with the task's `config`, for workers that make their own client; null when there is none. */
+	configFile?: string | null;
 	/** The task's `config`, once the worker has it. */
 	config?: unknown;
 }
@@ -38,12 +40,16 @@ export class Context {
 	readonly logDir: string | null;
 	/** Whether each block is measured. */
 	readonly resourceTracking: boolean;
-	/** The task's `config`; undefined until the worker is connected. */
+	/**
+	 * The task's `config`. Functions of the task always get it; a context that was read from the environment
+	 * has it once its client is connected, and is undefined before.
+	 */
 	readonly config: unknown;
 	readonly #machine: string | null;
 	readonly #secret: string | null;
 	readonly #connectionFile: string | null;
 	readonly #notesFolder: string | null;
+	readonly #configFile: string | null;
 
 	private constructor(fields: ContextFields) {
 		this.hostname = fields.hostname;
@@ -57,6 +63,7 @@ export class Context {
 		this.#secret = fields.secret;
 		this.#connectionFile = fields.connectionFile;
 		this.#notesFolder = fields.notesFolder ?? null;
+		this.#configFile = fields.configFile ?? null;
 		Object.freeze(this);
 	}
 
@@ -108,6 +115,7 @@ export class Context {
 			secret,
 			connectionFile,
 			notesFolder: maybe('notes'),
+			configFile: maybe('config_file'),
 		});
 	}
 
@@ -135,7 +143,7 @@ export class Context {
 		return new Context(fields);
 	}
 
-	/** @internal The same with the task's config, which arrives over the connection. */
+	/** @internal The same with the task's config. */
 	withConfig(config: unknown): Context {
 		return new Context({
 			...(this.toJSON() as unknown as ContextFields),
@@ -143,6 +151,7 @@ export class Context {
 			secret: this.#secret,
 			connectionFile: this.#connectionFile,
 			notesFolder: this.#notesFolder,
+			configFile: this.#configFile,
 			config,
 		});
 	}
@@ -157,6 +166,11 @@ export class Context {
 		return this.#machine;
 	}
 
+	/** @internal A file with the task's serialized config; null when there is none. */
+	get configFile(): string | null {
+		return this.#configFile;
+	}
+
 	#format(withSecret: boolean): string {
 		const pairs: [string, string | number | null][] = [
 			['hostname', this.hostname],
@@ -164,6 +178,7 @@ export class Context {
 			// readers take the last of the two
 			['secret_file', this.#connectionFile],
 			['secret', withSecret ? this.#secret : null],
+			['config_file', this.#configFile],
 			['machine', this.#machine],
 			['task_id', this.taskId],
 			['worker_id', this.workerId],

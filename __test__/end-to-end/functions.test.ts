@@ -1,6 +1,7 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import test from 'ava';
 import { isBellisError } from '../../src/errors.js';
+import { LocalLauncher } from '../../src/launchers/local.js';
 import { runBlockwise } from '../../src/run/run-blockwise.js';
 import { Server } from '../../src/run/server.js';
 import { fixture, line, Scratch } from './scratch.js';
@@ -214,6 +215,61 @@ test('a worker function drives its own loop; a program that it starts connects b
 	t.is(other.lines().length, 4);
 	const [, pid, parent] = other.lines()[0]!.split(' ');
 	t.not(pid, parent);
+});
+
+test('a worker function, its setup and teardown have the config at once, which is in no environment', async (t) => {
+	const scratch = new Scratch(t);
+	const config = { calls: scratch.calls, word: 'a-word-for-nobody-else' };
+	let path = '';
+	let mode = 0;
+	const task = line(
+		scratch,
+		2,
+		{},
+		{
+			processFunction: undefined,
+			workerFunction: fixture('configured-worker.js'),
+			config,
+			launcher: {
+				start: (spec, signal) => {
+					path = spec.context.configFile!;
+					mode = statSync(path).mode & 0o777;
+					return new LocalLauncher().start(spec, signal);
+				},
+			},
+		},
+	);
+	t.true(await runBlockwise(task, scratch.quiet));
+	const { word } = config;
+	t.deepEqual(scratch.lines(), [
+		`setup ${word}`,
+		`called ${word} false`,
+		'block 0',
+		'block 1',
+		`teardown ${word}`,
+	]);
+	t.is(mode, 0o600);
+	t.false(existsSync(path));
+});
+
+test('a worker function whose setup throws uses up starts and is told', async (t) => {
+	const scratch = new Scratch(t);
+	const task = line(
+		scratch,
+		2,
+		{},
+		{
+			processFunction: undefined,
+			workerFunction: fixture('configured-worker.js'),
+			config: { calls: scratch.calls, word: 'word', failSetup: true },
+			maxWorkerRestarts: 1,
+		},
+	);
+	const { line: state } = await new Server().runBlockwise(task, scratch.quiet);
+	t.true(state!.abandoned);
+	t.is(state!.workerStarts, 2);
+	t.regex(state!.firstError!, /no GPU/);
+	t.deepEqual(scratch.lines(), ['setup word', 'setup word']);
 });
 
 test('client.process reports a throw as the failure of its block and throws it again', async (t) => {

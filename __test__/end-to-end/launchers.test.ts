@@ -1,38 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import test, { type ExecutionContext } from 'ava';
-import type { Handle, Launcher, LaunchSpec } from '../../src/launchers/launcher.js';
+import { spawn } from 'node:child_process';
+import test from 'ava';
+import type { Launcher, LaunchSpec } from '../../src/launchers/launcher.js';
 import { runBlockwise } from '../../src/run/run-blockwise.js';
 import { Server } from '../../src/run/server.js';
+import { SubmittingLauncher } from './cluster.js';
 import { gone, line, Scratch } from './scratch.js';
-
-/** Starts workers as a cluster does: submits and returns; `copies` of each. */
-class SubmittingLauncher implements Launcher {
-	readonly started: ChildProcess[] = [];
-	readonly #copies: number;
-
-	constructor(t: ExecutionContext, copies = 1) {
-		this.#copies = copies;
-		t.teardown(() => {
-			for (const child of this.started) child.kill('SIGKILL');
-		});
-	}
-
-	async start(spec: LaunchSpec): Promise<Handle> {
-		const children = Array.from({ length: this.#copies }, () =>
-			spawn(spec.command, spec.args, {
-				env: { ...process.env, ...spec.env, ...spec.context.toEnv() },
-				stdio: 'ignore',
-			}),
-		);
-		this.started.push(...children);
-		return {
-			stop: () => {
-				for (const child of children) child.kill('SIGKILL');
-			},
-			describe: () => `job ${children.map(({ pid }) => pid).join('+')}`,
-		};
-	}
-}
 
 test('a launcher that submits and returns completes the run', async (t) => {
 	const scratch = new Scratch(t);

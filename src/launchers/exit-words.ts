@@ -13,11 +13,19 @@ export interface ExitSigns {
 	readonly stopped?: boolean;
 }
 
+/**
+ * Whether a stop ended a worker that the driver asked to stop. One that was already dying of something else, such
+ * as a crash, died of that: its line to the driver is gone a little before its process is.
+ */
+export function endedByStop({ signal }: Exit, asked: boolean): boolean {
+	return asked && (!signal || signal === 'SIGTERM' || signal === 'SIGKILL');
+}
+
 /** How a worker ended, in words: `exited with code 3`, `killed by SIGKILL (for memory)`. */
 export function exitWords(exit: Exit, signs: ExitSigns = {}): string {
 	const { code, signal, stderrTail = '' } = exit;
 	const heap = /JavaScript heap out of memory/.test(stderrTail);
-	const suffix = signs.stopped ? ', stopped by the run' : '';
+	const suffix = endedByStop(exit, signs.stopped ?? false) ? ', stopped by the run' : '';
 	if (signal) {
 		if (heap) return `ran out of JavaScript heap memory (${signal})${suffix}`;
 		if (signal === 'SIGKILL' && signs.memoryKill && !signs.stopped) {

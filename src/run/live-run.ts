@@ -1,6 +1,8 @@
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { Block } from '../block.js';
 import { Context } from '../context.js';
-import { exitWords } from '../launchers/exit-words.js';
+import { endedByStop, exitWords } from '../launchers/exit-words.js';
 import type { Exit, Handle, Launcher } from '../launchers/launcher.js';
 import { LocalLauncher } from '../launchers/local.js';
 import type {
@@ -57,6 +59,7 @@ export class LiveRun implements RunDriver {
 	readonly #starting = new Map<number, AbortController>();
 	readonly #handles = new Map<number, Handle>();
 	readonly #stopped = new Set<number>();
+	readonly #configsWritten = new Set<number>();
 	#finish: (result: NativeRunResult) => void = () => {};
 	#native: NativeRun | undefined;
 	/** Events that came before the native run was known here. */
@@ -175,7 +178,7 @@ export class LiveRun implements RunDriver {
 			}),
 		);
 		this.#handles.delete(workerId);
-		const stopped = this.#stopped.delete(workerId);
+		const stopped = endedByStop(exit, this.#stopped.delete(workerId));
 		const clean = exit.code === 0 && !exit.signal;
 		const reason = exit.reason ?? exitWords(exit, { stopped });
 		this.#tell((run) =>
@@ -221,7 +224,8 @@ export class LiveRun implements RunDriver {
 	#launchSpec(at: number, workerId: number) {
 		const task = this.#tasks[at]!;
 		const { host, port, secret, secretFile, notesFolder, machine } = this.#native!;
-		const { functionReference, resourceTracking } = this.#config.tasks[at]!;
+		const { functionReference, resourceTracking, config } = this.#config.tasks[at]!;
+		const ownClient = task.functionReference!.role === 'worker';
 		const workers = this.#config.tasks.reduce((count, { maxWorkers }) => count + maxWorkers, 0);
 		return launchSpec({
 			task,
@@ -232,15 +236,26 @@ export class LiveRun implements RunDriver {
 				secret,
 				connectionFile: secretFile,
 				notesFolder,
+				// others get it over their connection
+				configFile: ownClient ? this.#configFile(at, config, secretFile) : null,
 				machine,
 				taskId: task.taskId,
 				workerId,
 				logDir: this.#logs.dir,
 				resourceTracking,
 			}),
-			workerFunction: task.functionReference!.role === 'worker' ? functionReference : null,
+			workerFunction: ownClient ? functionReference : null,
 			logs: workerLogs(this.#logs.mode, this.#logs.folders[at] ?? null, workerId, workers > 1),
 		});
+	}
+
+	/** The file with a task's config beside the run's secret, written before its first worker starts. */
+	#configFile(at: number, config: Uint8Array | null, secretFile: string | null): string | null {
+		if (config === null || secretFile === null) return null;
+		const path = join(dirname(secretFile), `config-${at}`);
+		if (!this.#configsWritten.has(at)) writeFileSync(path, config, { mode: 0o600, flag: 'wx' });
+		this.#configsWritten.add(at);
+		return path;
 	}
 
 	/** Tells the native run something, unless it's over. */

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { deserialize } from 'node:v8';
 import { Context } from '../context.js';
 import { isBellisError } from '../errors.js';
 import { type LoadedFunction, loadFunction } from '../functions/load.js';
@@ -79,22 +81,33 @@ async function runBlockFunction(plain: Context, mark: WorkerMark): Promise<numbe
 }
 
 async function runWorkerFunction(
-	context: Context,
+	plain: Context,
 	mark: WorkerMark,
 	reference: string,
 ): Promise<number> {
+	let context: Context;
 	let loaded: LoadedFunction;
+	// no other worker could load the module either
+	let fatal = false;
 	try {
+		context = plain.withConfig(configOf(plain));
+		fatal = true;
 		loaded = await loadModule(mark, reference);
+		fatal = false;
+		await loaded.setup?.(context);
 	} catch (error) {
-		const queue = newQueue(context);
-		const task = await connect(queue, context);
-		return typeof task === 'number' ? task : unusable(queue, error, true);
+		const queue = newQueue(plain);
+		const task = await connect(queue, plain);
+		return typeof task === 'number' ? task : unusable(queue, error, fatal);
 	}
-	await loaded.setup?.(context);
 	await loaded.run(context);
 	await loaded.teardown?.(context);
 	return 0;
+}
+
+/** The task's config for a function that makes its own client: there is no connection yet that could bring it. */
+function configOf({ configFile }: Context): unknown {
+	return configFile === null ? undefined : deserialize(readFileSync(configFile));
 }
 
 async function loadModule(mark: WorkerMark, reference: string): Promise<LoadedFunction> {

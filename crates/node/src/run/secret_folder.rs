@@ -1,5 +1,5 @@
 //! A folder that only its owner can look into, with the secret of a run in a file, for workers that
-//! aren't children of the driver.
+//! aren't children of the driver. The driver's JavaScript puts the configs of worker functions beside it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,6 @@ impl SecretFolder {
 impl Drop for SecretFolder {
     fn drop(&mut self) {
         // What can't be removed holds the secret of a run that is over.
-        let _ = std::fs::remove_file(&self.file);
-        let _ = std::fs::remove_dir(&self.folder);
+        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
