@@ -55,6 +55,27 @@ test('what finished before an error is done in the next run, and failures are no
 	t.deepEqual([state!.completed, state!.skipped], [4, 2]);
 });
 
+test('blocks that say they failed end the run when they are as many as allowed', async (t) => {
+	const scratch = new Scratch(t);
+	for (const [limit, calls] of [
+		[{}, 4],
+		[{ maxFailures: 2 }, 2],
+		[{ failFast: true }, 1],
+		[{ maxFailures: 3, failFast: true }, 1],
+	] as const) {
+		let seen = 0;
+		const processFunction = (block: Block) => {
+			seen++;
+			block.status = 'failed';
+		};
+		const task = line(scratch, 4, {}, { processFunction });
+		const options = { ...scratch.quiet, ...serial, ...limit };
+		const { line: state } = await new Server().runBlockwise(task, options);
+		t.is(seen, calls);
+		t.like(state!, { failed: calls, completed: 0, ready: 4 - calls });
+	}
+});
+
 test('a chain runs to its end, also where a stage is skipped whole', async (t) => {
 	const scratch = new Scratch(t);
 	const options = { ...scratch.quiet, ...serial };

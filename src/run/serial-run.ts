@@ -55,6 +55,9 @@ export class SerialRun implements RunDriver {
 	#native: number | undefined;
 	#stopping = false;
 	#ended = false;
+	/** Blocks that said by their status that they failed, and how many of them end the run. */
+	#failedBlocks = 0;
+	readonly #maxFailures: number;
 	readonly #warned = new Set<Task>();
 
 	constructor(
@@ -66,6 +69,7 @@ export class SerialRun implements RunDriver {
 		this.#config = config;
 		this.#tasks = tasks;
 		this.#order = order;
+		this.#maxFailures = config.failFast ? 1 : (config.maxFailures ?? Number.POSITIVE_INFINITY);
 		this.#listener = listener;
 		this.#killed = new Promise((resolve) => {
 			this.#kill = resolve;
@@ -110,12 +114,21 @@ export class SerialRun implements RunDriver {
 			this.failure = { error };
 		}
 		this.#ended = true;
-		const outcome = this.failure ? 'failed' : this.#stopping ? 'interrupted' : 'finished';
 		try {
-			this.#settle(await serialEnd(native, outcome));
+			this.#settle(await serialEnd(native, this.#outcome));
 		} catch (error) {
 			this.#fail(error);
 		}
+	}
+
+	get #outcome(): NativeRunResult['outcome'] {
+		if (this.failure) return 'failed';
+		if (this.#stopping) return 'interrupted';
+		return this.#hasFailedEnough ? 'failure-limit' : 'finished';
+	}
+
+	get #hasFailedEnough(): boolean {
+		return this.#failedBlocks >= this.#maxFailures;
 	}
 
 	async #runAll(native: number): Promise<void> {
@@ -129,7 +142,7 @@ export class SerialRun implements RunDriver {
 
 	async #runBlocks(native: number, runners: readonly TaskRunner[]): Promise<void> {
 		let last = performance.now();
-		while (!this.#stopping) {
+		while (!this.#stopping && !this.#hasFailedEnough) {
 			const next = this.#order.next((task) => serialTake(native, task));
 			if (next === null) return;
 			const begun = performance.now();
@@ -177,6 +190,7 @@ export class SerialRun implements RunDriver {
 			block.stats = serialRelease(native, at, index);
 		} else {
 			serialFail(native, at, index, markedFailed());
+			this.#failedBlocks++;
 		}
 	}
 
