@@ -135,6 +135,35 @@ test('a check function that throws, or gives no boolean, means that the block ru
 	t.like(scheduler.states.a, { skipped: 1, checkErrors: 3 });
 });
 
+test.serial('the first error of a check function is told, the others are counted', async (t) => {
+	const told = async (checkFunction: () => unknown) => {
+		const warnings: string[] = [];
+		const listen = (warning: Error & { code?: string }) => {
+			if (warning.code === 'BELLIS_CHECK_ERROR') warnings.push(warning.message);
+		};
+		process.on('warning', listen);
+		const scheduler = new Scheduler(
+			task('a', { ...free, checkFunction: checkFunction as () => boolean }),
+		);
+		t.deepEqual(drain(scheduler, 'a'), [0, 1, 2, 3]);
+		t.is(scheduler.states.a!.checkErrors, 4);
+		// warnings come in a later turn
+		await new Promise((resolve) => setImmediate(resolve));
+		process.off('warning', listen);
+		return warnings;
+	};
+	const begin = 'checkFunction of task "a"';
+	const end = 'so blocks run';
+	t.deepEqual(await told(async () => true), [
+		`${begin} gave a promise, which only a run awaits, ${end}`,
+	]);
+	t.deepEqual(await told(() => 1), [`${begin} gave no boolean, ${end}`]);
+	const broken = () => {
+		throw new RangeError('odd');
+	};
+	t.deepEqual(await told(broken), [`${begin} threw RangeError: odd, ${end}`]);
+});
+
 test('stores are used when asked for: done blocks are skipped and what happens is recorded', (t) => {
 	const folder = mkdtempSync(join(tmpdir(), 'bellis-scheduler-'));
 	t.teardown(() => rmSync(folder, { recursive: true }));

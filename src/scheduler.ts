@@ -26,6 +26,7 @@ import type { CheckFunction } from './task/options.js';
 import type { Task } from './task/task.js';
 import type { TaskState } from './task-state.js';
 import { trackingPathOf } from './tracking/tracking-path.js';
+import { describeError } from './worker/describe-error.js';
 
 const handles = new FinalizationRegistry<number>(schedulerFree);
 
@@ -201,15 +202,25 @@ export class Scheduler {
 	/** What isn't a clear yes means that the block has to run. */
 	#isDone(task: Scheduled, check: CheckFunction, block: Block): boolean {
 		try {
-			const answer = check(block);
+			const answer: unknown = check(block);
 			if (typeof answer === 'boolean') return answer;
-			task.state.checkFailed();
 			// Nobody else hears of its rejection.
 			if (answer instanceof Promise) answer.catch(() => {});
-		} catch {
-			task.state.checkFailed();
+			const what = answer instanceof Promise ? 'a promise, which only a run awaits' : 'no boolean';
+			this.#checkFailed(task, `gave ${what}`);
+		} catch (error) {
+			const { name, message } = describeError(error);
+			this.#checkFailed(task, `threw ${name}: ${message}`);
 		}
 		return false;
+	}
+
+	/** Counts an error of a check function; only the first one is told. */
+	#checkFailed({ state, geometry }: Scheduled, what: string): void {
+		state.checkFailed();
+		if (state.checkErrors > 1) return;
+		const message = `checkFunction of task ${JSON.stringify(geometry.taskId)} ${what}, so blocks run`;
+		process.emitWarning(message, { code: 'BELLIS_CHECK_ERROR' });
 	}
 
 	#ofBatch(batch: BlockBatch): Scheduled {
