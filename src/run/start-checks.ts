@@ -4,6 +4,7 @@ import { hasLoader } from '../launchers/exec-argv.js';
 import type { Task } from '../task/task.js';
 import { trackingPathOf } from '../tracking/tracking-path.js';
 import type { ResolvedRunOptions } from './options.js';
+import { checkStorePlaces } from './store-places.js';
 import { workerFlags } from './worker-launch.js';
 
 /**
@@ -12,28 +13,18 @@ import { workerFlags } from './worker-launch.js';
  * two tasks share. Functions that can't be sent are refused where they are encoded.
  */
 export function checkBeforeStart(tasks: readonly Task[], options: ResolvedRunOptions): void {
-	const paths = new Map<string, string>();
 	for (const [at, task] of tasks.entries()) {
 		requireFunction(task);
 		requireModule(task, options.multiprocessing);
 		requireResources(task, at, options.resources);
-		const path = trackingPathOf(task, options);
-		if (task.resourceTracking && path === null && options.blockTracking) {
+		if (task.resourceTracking && options.blockTracking && trackingPathOf(task, options) === null) {
 			throw new ValidationError(
 				`tasks[${at}].resourceTracking of ${JSON.stringify(task.taskId)} needs a tracking directory for the figures: give the task a trackingPath or the run a trackingDir`,
 				{ path: `tasks[${at}].resourceTracking`, value: true },
 			);
 		}
-		if (path === null) continue;
-		const other = paths.get(path);
-		if (other !== undefined) {
-			throw new ValidationError(
-				`tasks ${JSON.stringify(other)} and ${JSON.stringify(task.taskId)} have the same tracking directory ${path}: give each its own`,
-				{ path: `tasks[${at}].trackingPath`, value: path },
-			);
-		}
-		paths.set(path, task.taskId);
 	}
+	checkStorePlaces(tasks, options);
 }
 
 function requireFunction(task: Task): void {
