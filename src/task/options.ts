@@ -81,7 +81,10 @@ export interface TaskOptions {
 	requires?: Record<string, number>;
 	/** Blocks not to run: one entry for each cell of `blockGridShape`. */
 	skipMask?: SkipMask;
-	/** Whether `checkFunction` is asked about blocks that the store calls done. Default false. */
+	/**
+	 * Whether `checkFunction` is asked about blocks that the store calls done. One that isn't after all loses
+	 * its mark before it runs again. Default false.
+	 */
 	verifyDone?: boolean;
 	/** Whether blocks may read nothing that an upstream task writes. Default false: that is refused. */
 	allowUncovered?: boolean;

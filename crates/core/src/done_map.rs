@@ -58,6 +58,12 @@ pub trait DoneMap {
     /// When the store can't be written; the block then isn't done.
     fn record_done(&mut self, cell: u64, record: Option<&BlockRecord>) -> Result<(), RecordError>;
 
+    /// Takes a done bit back: the block is about to run again. Without effect on one that isn't done.
+    ///
+    /// # Errors
+    /// When the store can't be written.
+    fn record_undone(&mut self, cell: u64) -> Result<(), RecordError>;
+
     /// Counts a failed attempt.
     ///
     /// # Errors
@@ -132,6 +138,16 @@ impl DoneMap for MemoryDoneMap {
             self.records.insert(cell, *record);
         }
         *byte = 1;
+        Ok(())
+    }
+
+    fn record_undone(&mut self, cell: u64) -> Result<(), RecordError> {
+        let error = self.out_of_range(cell);
+        let byte = usize::try_from(cell)
+            .ok()
+            .and_then(|cell| self.done.get_mut(cell))
+            .ok_or(error)?;
+        *byte = 0;
         Ok(())
     }
 

@@ -66,6 +66,8 @@ impl Driven {
 
     fn fail(&mut self, task: TaskIndex, block: BlockIndex) -> Result<FailOutcome, Failure> {
         if self.records && self.scheduler.is_held(task, block) {
+            // A check may have found that it wasn't done after all.
+            self.scheduler.record_undone(task, block)?;
             self.scheduler.record_failure(task, block)?;
         }
         Ok(self.scheduler.fail(task, block)?)

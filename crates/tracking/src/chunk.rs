@@ -240,7 +240,7 @@ pub(crate) fn read_all(file: &dyn ChunkFile, length: u64) -> io::Result<Vec<u8>>
 }
 
 /// A length as a size of memory.
-fn in_memory(length: u64) -> io::Result<usize> {
+pub(crate) fn in_memory(length: u64) -> io::Result<usize> {
     usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory.into())
 }
 

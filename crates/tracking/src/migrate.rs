@@ -158,12 +158,11 @@ fn copy_arrays(
         let Some(old) = open_old(files, path, kind, plan.from)? else {
             continue;
         };
-        let length = plan.from.cells() * kind.item_size();
-        let old = read_all(&*old, length)
-            .map_err(|error| TrackingError::io(&path.join(kind.name()), "reading it", error))?;
         if kind == ArrayKind::Done {
-            let all = old.iter().filter(|byte| **byte != 0).count() as u64;
-            moved.kept = remap.count_kept(&old);
+            let marks = read_all(&*old, plan.from.cells())
+                .map_err(|error| TrackingError::io(&path.join(kind.name()), "reading it", error))?;
+            let all = marks.iter().filter(|byte| **byte != 0).count() as u64;
+            moved.kept = remap.count_kept(&marks);
             moved.cleared = all - moved.kept;
         }
         let chunk = chunk_path(new, kind, plan.to.axes());
@@ -171,7 +170,7 @@ fn copy_arrays(
         let copy = || -> io::Result<Box<dyn ChunkFile>> {
             files.create_dir_all(target)?;
             let file = files.create_chunk(&chunk, plan.to.cells() * kind.item_size())?;
-            remap.copy(&old, kind.item_size(), |offset, bytes| {
+            remap.copy(&*old, kind.item_size(), |offset, bytes| {
                 file.write_at(bytes, offset)
             })?;
             for directory in target.ancestors().take_while(|at| *at != new) {
@@ -179,7 +178,7 @@ fn copy_arrays(
             }
             Ok(file)
         };
-        let file = copy().map_err(|error| TrackingError::io(&chunk, "writing it", error))?;
+        let file = copy().map_err(|error| TrackingError::io(&chunk, "copying it", error))?;
         let text = metadata::array_text(kind, &plan.to.grid_shape());
         write_document(files, &array_document(new, kind), &text, lock.owner(), true)?;
         // Nobody listens any more when an earlier one failed, which is told at the end.

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::chunk::in_memory;
+use crate::files::ChunkFile;
 use crate::growth::Growth;
 use crate::layout::Layout;
 
@@ -85,32 +87,79 @@ impl Remap {
     /// the new file is.
     pub(crate) fn copy(
         &self,
-        old: &[u8],
+        old: &dyn ChunkFile,
         size: u64,
         mut write: impl FnMut(u64, &[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
+        let length = self.from.iter().product::<u64>() * size;
+        let mut old = Window::new(old, length);
         let mut gathered: Vec<u8> = Vec::with_capacity(2 * STEP);
         let mut begin = 0u64;
         self.rows(|from, to, length| {
-            let row = old
-                .get((from * size) as usize..((from + length) * size) as usize)
-                .ok_or(io::ErrorKind::UnexpectedEof)?;
-            let at = to * size;
-            let end = begin + gathered.len() as u64;
-            if gathered.is_empty() {
-                begin = at;
-            } else if at - end <= PAGE as u64 && gathered.len() < STEP {
-                // A small gap between rows is zeros: cheaper to write than to skip.
-                gathered.resize(gathered.len() + (at - end) as usize, 0);
-            } else {
-                write_data(begin, &gathered, &mut write)?;
-                gathered.clear();
-                begin = at;
+            let mut copied = 0;
+            while copied < length * size {
+                let piece = old.bytes(
+                    from * size + copied,
+                    (length * size - copied).min(STEP as u64),
+                )?;
+                let at = to * size + copied;
+                let end = begin + gathered.len() as u64;
+                if gathered.is_empty() {
+                    begin = at;
+                } else if at - end <= PAGE as u64 && gathered.len() < STEP {
+                    // A small gap between rows is zeros: cheaper to write than to skip.
+                    gathered.resize(gathered.len() + (at - end) as usize, 0);
+                } else {
+                    write_data(begin, &gathered, &mut write)?;
+                    gathered.clear();
+                    begin = at;
+                }
+                gathered.extend_from_slice(piece);
+                copied += piece.len() as u64;
             }
-            gathered.extend_from_slice(row);
             io::Result::Ok(())
         })?;
         write_data(begin, &gathered, &mut write)
+    }
+}
+
+/// A file seen through a buffer that moves along it, so that a large one takes little memory.
+struct Window<'a> {
+    file: &'a dyn ChunkFile,
+    length: u64,
+    begin: u64,
+    buffer: Vec<u8>,
+}
+
+impl<'a> Window<'a> {
+    fn new(file: &'a dyn ChunkFile, length: u64) -> Self {
+        Self {
+            file,
+            length,
+            begin: 0,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Bytes of the file; ranges come in ascending order.
+    fn bytes(&mut self, begin: u64, length: u64) -> io::Result<&[u8]> {
+        let end = begin + length;
+        if begin < self.begin || end > self.begin + self.buffer.len() as u64 {
+            if end > self.length {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            let count = length.max(STEP as u64).min(self.length - begin);
+            self.buffer.resize(in_memory(count)?, 0);
+            match self.file.next_data(begin)? {
+                Some(data) if data < begin + count => {
+                    self.file.read_at(&mut self.buffer, begin)?;
+                }
+                _ => self.buffer.fill(0),
+            }
+            self.begin = begin;
+        }
+        let from = (begin - self.begin) as usize;
+        Ok(&self.buffer[from..from + length as usize])
     }
 }
 

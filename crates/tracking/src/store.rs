@@ -169,6 +169,21 @@ impl TrackingStore {
         self.write(ArrayKind::Done, cell, &[1])
     }
 
+    /// Takes the mark of a block back that is about to run again. What was measured stays until it is
+    /// marked again. Nothing is written for a block that isn't done.
+    ///
+    /// # Errors
+    /// As [`TrackingStore::record_done`]: the mark stays then.
+    pub fn record_undone(&mut self, cell: u64) -> Result<(), TrackingError> {
+        self.check_cell(cell)?;
+        if !self.is_done(cell) {
+            return Ok(());
+        }
+        self.check_now_and_then()?;
+        self.prepare(ArrayKind::Done, cell)?;
+        self.write(ArrayKind::Done, cell, &[0])
+    }
+
     fn write_record(&mut self, cell: u64, record: &BlockRecord) -> Result<(), TrackingError> {
         let (wall, cpu, rss, read, written) = match &record.stats {
             Some(stats) => (

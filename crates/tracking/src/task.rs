@@ -63,6 +63,10 @@ impl DoneMap for TrackingStore {
         Ok(Self::record_done(self, cell, record)?)
     }
 
+    fn record_undone(&mut self, cell: u64) -> Result<(), RecordError> {
+        Ok(Self::record_undone(self, cell)?)
+    }
+
     fn record_failure(&mut self, cell: u64) -> Result<(), RecordError> {
         Ok(Self::record_failure(self, cell)?)
     }

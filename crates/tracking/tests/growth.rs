@@ -332,6 +332,44 @@ fn a_grown_sparse_store_stays_sparse() {
     }
 }
 
+/// Arrays of several megabytes are carried over piece by piece.
+#[test]
+fn every_value_of_a_large_volume_moves_with_its_block() {
+    let scratch = Scratch::in_memory("large");
+    let layout = |offset: [i64; 2], shape: [i64; 2]| {
+        let block = roi(&[0, 0], &[1, 1]);
+        Layout::new(roi(&offset, &shape), block.clone(), block, StoredFit::Valid).unwrap()
+    };
+    // Rows longer than a page, than a piece, and short ones with gaps.
+    for (rows, columns) in [(3_i64, 300_000_i64), (900, 1001), (200_000, 4)] {
+        let path = scratch.join(&format!("{rows}"));
+        let old = layout([0, 0], [rows, columns]);
+        let new = layout([-1, -2], [rows + 2, columns + 3]);
+        open(&path, &old).unwrap().close().unwrap();
+        let cells = (rows * columns) as usize;
+        let value = |cell: usize| match cell % 97 {
+            // With stretches of nothing.
+            _ if (cell / 5_000) % 3 == 1 => 0,
+            part => (cell * 31 + part) as u32 | 1,
+        };
+        let failures: Vec<u8> = (0..cells)
+            .flat_map(|cell| value(cell).to_le_bytes())
+            .collect();
+        fs::write(path.join("failures/c/0/0"), &failures).unwrap();
+        open(&path, &new).unwrap().close().unwrap();
+        let moved = fs::read(path.join("failures/c/0/0")).unwrap();
+        let width = (columns + 3) as usize;
+        let mut expected = vec![0; width * (rows + 2) as usize * 4];
+        for row in 0..rows as usize {
+            let from = row * columns as usize * 4;
+            let to = ((row + 1) * width + 2) * 4;
+            let length = columns as usize * 4;
+            expected[to..to + length].copy_from_slice(&failures[from..from + length]);
+        }
+        assert!(moved == expected, "{rows} x {columns}");
+    }
+}
+
 /// A block's final regions by the rules themselves, axis by axis.
 fn regions(layout: &Layout, cell: &[i64]) -> Vec<[i64; 4]> {
     let axes = 0..cell.len();

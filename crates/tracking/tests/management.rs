@@ -344,3 +344,19 @@ fn a_store_costs_the_disk_only_what_was_touched_and_reruns_add_nothing() {
     }
     assert_eq!(used(), first);
 }
+
+#[test]
+fn a_mark_is_taken_back_and_set_again() {
+    let scratch = Scratch::new("undone");
+    let path = scratch.join("s");
+    let mut store = store(&path);
+    store.record_done(1, None).unwrap();
+    store.record_undone(1).unwrap();
+    store.record_undone(2).unwrap();
+    assert!(!store.is_done(1));
+    assert_eq!(reader(&path).status().unwrap().done, 0);
+    store.record_done(1, None).unwrap();
+    assert!(store.record_undone(u64::MAX).is_err());
+    store.close().unwrap();
+    assert!(reader(&path).block(1).unwrap().done);
+}

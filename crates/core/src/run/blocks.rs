@@ -103,18 +103,20 @@ impl Blocks {
         self.scheduler.take_unchecked(task, most, list)
     }
 
-    /// The check's answer: a done block is recorded and counts as skipped.
+    /// The check's answer: a done block is recorded and counts as skipped; one that isn't loses the mark
+    /// of an earlier run before it runs.
     pub(super) fn checked(
         &mut self,
         task: TaskIndex,
         block: BlockIndex,
         done: bool,
     ) -> Result<(), RunError> {
-        if done {
-            self.scheduler
-                .record_done(task, block, None)
-                .map_err(|error| refused(task, block, error))?;
-        }
+        let recorded = if done {
+            self.scheduler.record_done(task, block, None)
+        } else {
+            self.scheduler.record_undone(task, block)
+        };
+        recorded.map_err(|error| refused(task, block, error))?;
         // A block that isn't being checked (any more) stays as it is.
         let _ = self.scheduler.checked(task, block, done);
         Ok(())

@@ -25,6 +25,23 @@ impl Scheduler {
         Ok(())
     }
 
+    /// Takes the done bit of a block back that a check found not to be done: it is about to run again, and may
+    /// fail. Without effect on one that isn't done.
+    ///
+    /// # Errors
+    /// [`CoreError::Record`] when the store can't be written.
+    pub fn record_undone(&mut self, task: TaskIndex, block: BlockIndex) -> Result<(), CoreError> {
+        let cell = self
+            .graph
+            .node_of_block(task, block)?
+            .grid
+            .store_cell(block);
+        if let (Some(cell), Some(done)) = (cell, self.slots[task.at()].inputs.done.as_mut()) {
+            done.record_undone(cell)?;
+        }
+        Ok(())
+    }
+
     /// Counts a failed attempt in the task's done map, if it has one.
     ///
     /// # Errors

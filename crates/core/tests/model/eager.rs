@@ -25,6 +25,10 @@ impl DoneMap for Wordless {
         self.0.record_done(cell, record)
     }
 
+    fn record_undone(&mut self, cell: u64) -> Result<(), RecordError> {
+        self.0.record_undone(cell)
+    }
+
     fn record_failure(&mut self, cell: u64) -> Result<(), RecordError> {
         self.0.record_failure(cell)
     }

@@ -126,6 +126,10 @@ impl DoneMap for BrokenStore {
         Err(full())
     }
 
+    fn record_undone(&mut self, _: u64) -> Result<(), RecordError> {
+        Err(full())
+    }
+
     fn record_failure(&mut self, _: u64) -> Result<(), RecordError> {
         Err(full())
     }

@@ -380,6 +380,11 @@ impl Model {
                 !completed || marks >= 1,
                 "block {block} was finished and not marked"
             );
+            let unfinished = matches!(self.blocks[at][block], State::Out(_) | State::Open);
+            assert!(
+                !unfinished || marks == 0,
+                "block {block} was handed out, did not finish and is marked"
+            );
         }
     }
 }

@@ -102,6 +102,13 @@ impl DoneMap for StoreHandle {
         self.write(self.0.done.get(cell as usize))
     }
 
+    fn record_undone(&mut self, cell: u64) -> Result<(), RecordError> {
+        if let Some(done) = self.0.done.get(cell as usize) {
+            done.store(0, Relaxed);
+        }
+        Ok(())
+    }
+
     fn record_failure(&mut self, cell: u64) -> Result<(), RecordError> {
         self.write(self.0.failures.get(cell as usize))
     }

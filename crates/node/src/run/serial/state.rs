@@ -179,14 +179,14 @@ impl SerialRun {
         answer: u32,
     ) -> Result<(), Failure> {
         match answer {
-            0 => {}
+            0 => self.scheduler.record_undone(task, block)?,
             1 => {
                 self.scheduler.record_done(task, block, None)?;
                 self.scheduler.skip(task, block)?;
                 self.skipping = true;
             }
             _ => {
-                self.scheduler.graph().grid(task)?;
+                self.scheduler.record_undone(task, block)?;
                 self.of(task).check_errors += 1;
             }
         }
