@@ -1,5 +1,5 @@
 // All set-up of a checkout: npm packages, the addon, the TypeScript build. Does only what is out of date.
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root, run, script } from './process.mjs';
@@ -8,8 +8,10 @@ import { unlessUpToDate } from './stamp.mjs';
 const has = (path) => existsSync(join(root, path));
 const hasAddon = () => readdirSync(root).some((name) => name.endsWith('.node'));
 
-/** Installs the locked npm packages. */
+/** Installs the locked npm packages. A `node_modules` that is a link is another checkout's, and npm would empty it. */
 export async function installPackages() {
+	const modules = lstatSync(join(root, 'node_modules'), { throwIfNoEntry: false });
+	if (modules?.isSymbolicLink() && has('node_modules/typescript')) return;
 	await unlessUpToDate(
 		'packages',
 		['package-lock.json'],

@@ -1,11 +1,14 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import type { StoreLockedError } from '../../src/errors.js';
 import { runBlockwise } from '../../src/run/run-blockwise.js';
 import { TrackingStore } from '../../src/tracking/tracking-store.js';
 import { Driver } from '../end-to-end/driver.js';
-import { gone, line, Scratch } from '../end-to-end/scratch.js';
+import { fixture, gone, line, Scratch } from '../end-to-end/scratch.js';
 import { observe } from './observed-run.js';
 
 test('two runs at once: the second is refused naming the first, in this process or another, and changes nothing', async (t) => {
@@ -84,4 +87,45 @@ test('a run whose lock another took stops, marks nothing more and says so', asyn
 	const error = await outcome;
 	t.regex(error!.message, /no longer this run's/);
 	t.is(JSON.parse(readFileSync(lock, 'utf8')).owner, 'another', 'the lock of the other stays');
+});
+
+test('a run in another pid namespace is judged by the age of its lock', async (t) => {
+	const unshare = ['--fork', '--pid', '--mount-proc', '--kill-child'];
+	const { status, stderr, error } = spawnSync('unshare', [...unshare, 'true'], {
+		encoding: 'utf8',
+	});
+	if (status !== 0) {
+		t.log(`not checked, no pid namespace can be made here: ${error?.message ?? stderr.trim()}`);
+		t.pass();
+		return;
+	}
+	const scratch = new Scratch(t);
+	const trackingDir = scratch.path('stores');
+	const lock = scratch.path('stores/line/bellis.lock');
+	const settings = {
+		calls: scratch.calls,
+		blocks: 2,
+		deeds: { 1: { do: 'gate', file: scratch.path('go') } },
+		task: { maxWorkers: 1 },
+		run: { logDir: scratch.path('logs'), trackingDir },
+	};
+	const program = [process.execPath, fileURLToPath(fixture('driver.js')), JSON.stringify(settings)];
+	const child = spawn('unshare', [...unshare, ...program], {
+		stdio: 'ignore',
+		env: { ...process.env, NODE_OPTIONS: '' },
+	});
+	t.teardown(() => child.kill('SIGKILL'));
+	await scratch.made('go.waits.1');
+	const run = () => observe(line(scratch, 2), { ...scratch.quiet, trackingDir });
+	await t.throwsAsync(run(), { code: 'ERR_BELLIS_STORE_LOCKED', message: new RegExp(hostname()) });
+	const exited = once(child, 'exit');
+	child.kill('SIGKILL');
+	await exited;
+	// its process id means nothing here, and the lock is still young
+	await t.throwsAsync(run(), { code: 'ERR_BELLIS_STORE_LOCKED' });
+	const longAgo = Date.now() / 1000 - 120;
+	utimesSync(lock, longAgo, longAgo);
+	const { state, notices } = await run();
+	t.deepEqual([state.completed, state.skipped], [2, 1]);
+	t.regex(notices['lock-taken-over']!, /took over the lock of a run that has died/);
 });
