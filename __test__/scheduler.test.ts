@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import test from 'ava';
 import type { Block } from '../src/block.js';
 import type { BlockBatch } from '../src/block-batch.js';
@@ -263,6 +265,25 @@ test('a scheduler that was disposed of keeps its states and touches no other one
 	t.is(JSON.parse(JSON.stringify(gone.states)).a.processing, 3);
 	t.like(other.states.a, { processing: 3, ready: 1, completed: 0 });
 	t.is(other.acquire('a')!.index[0], 3);
+});
+
+test.serial('states that outlive their scheduler stay what they are', async (t) => {
+	setFlagsFromString('--expose-gc');
+	const collect: () => void = runInNewContext('gc');
+	const statesOf = () => {
+		const scheduler = new Scheduler(task('a', free));
+		scheduler.acquireBatch('a', 2);
+		return scheduler.states;
+	};
+	const states = statesOf();
+	for (let turn = 0; turn < 5; turn++) {
+		collect();
+		await new Promise((resolve) => setImmediate(resolve));
+	}
+	// would be given the native handle of the one before, had it gone
+	const other = new Scheduler(task('a', free));
+	t.is(other.states.a!.processing, 0);
+	t.like(states.a, { total: 4, processing: 2, ready: 2 });
 });
 
 test('a task of a billion blocks is made at once, and one beyond 2^53 blocks is refused', (t) => {

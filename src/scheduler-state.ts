@@ -1,5 +1,5 @@
 import type { Block } from './block.js';
-import { type Counters, schedulerCounters } from './native-scheduler.js';
+import type { Counters } from './native-scheduler.js';
 import { errorText, parsedDetails } from './report/error-text.js';
 import type { Task } from './task/task.js';
 import type { BlockFailure, TaskState } from './task-state.js';
@@ -22,14 +22,13 @@ export class LiveTaskState implements TaskState {
 	checkErrors = 0;
 	firstError: string | null = null;
 	lastError: string | null = null;
-	readonly #handle: number;
-	readonly #position: number;
+	readonly #read: () => Counters;
 	readonly #attempts: number;
 	#last: Counters | undefined;
 
-	constructor(handle: number, position: number, task: Task) {
-		this.#handle = handle;
-		this.#position = position;
+	/** @param read gives the counters; it holds the scheduler, which so lives as long as its states */
+	constructor(read: () => Counters, task: Task) {
+		this.#read = read;
 		this.timeoutMs = task.timeoutMs;
 		this.#attempts = task.maxRetries + 1;
 	}
@@ -137,6 +136,6 @@ export class LiveTaskState implements TaskState {
 	}
 
 	get #counters(): Counters {
-		return this.#last ?? schedulerCounters(this.#handle, this.#position);
+		return this.#last ?? this.#read();
 	}
 }

@@ -8,6 +8,7 @@ import {
 	schedulerAcquire,
 	schedulerAcquireBatch,
 	schedulerClose,
+	schedulerCounters,
 	schedulerFail,
 	schedulerFree,
 	schedulerNew,
@@ -93,7 +94,7 @@ export class Scheduler {
 			position,
 			geometry: task.geometry,
 			check: task.checkFunction,
-			state: new LiveTaskState(handle, position, task),
+			state: new LiveTaskState(() => schedulerCounters(this.#handle, position), task),
 		}));
 		this.states = Object.freeze(
 			Object.fromEntries(
