@@ -31,10 +31,10 @@ export class Client implements AsyncDisposable {
 	#closed: Promise<void> | undefined;
 
 	/**
-	 * @param context default: the one in the environment
+	 * @param context default: the one of this worker, or in the environment
 	 * @throws {ValidationError} when there is no context or it can't be understood
 	 */
-	constructor(context: Context = Context.fromEnv()) {
+	constructor(context: Context = ownContext()) {
 		this.#context = context;
 		setLogDir(context.logDir);
 		const mark = workerMark();
@@ -172,4 +172,9 @@ export class Client implements AsyncDisposable {
 		}
 		return null;
 	}
+}
+
+function ownContext(): Context {
+	const text = workerMark()?.contextText;
+	return text === undefined ? Context.fromEnv() : Context.parse(text);
 }

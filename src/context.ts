@@ -161,6 +161,11 @@ export class Context {
 		return this.#format(true);
 	}
 
+	/** @internal What of {@link toSecretText} may stand in the environment of others; null for nothing. */
+	toPublicText(): string | null {
+		return this.#connectionFile === null ? null : this.#format(false);
+	}
+
 	/** @internal What tells the driver's machine from others; null when unknown. */
 	get machine(): string | null {
 		return this.#machine;

@@ -4,7 +4,7 @@ import { markAsWorker } from '../../src/worker/marker.js';
 
 test('a worker starts no run while it imports its module, and none with workers later', (t) => {
 	t.notThrows(() => refuseNestedRun(true));
-	const mark = markAsWorker('segment');
+	const mark = markAsWorker('segment', '');
 	t.throws(() => refuseNestedRun(false), {
 		code: 'ERR_BELLIS_FUNCTION',
 		message: /^the module with the function of task "segment" starts a run when it is imported/,

@@ -16,6 +16,8 @@ const KEY = Symbol.for('bellis.worker');
 export interface WorkerMark {
 	/** Id of the task that it works for. */
 	readonly taskId: string;
+	/** Its own context with the secret, which the environment doesn't hold any more. */
+	readonly contextText: string;
 	/** Whether the module with the user's function is being imported. */
 	loading: boolean;
 	/** Clients of this process: asked for the block in hand when it ends. */
@@ -27,8 +29,8 @@ export interface WorkerMark {
 type Marked = { [KEY]?: WorkerMark };
 
 /** Marks this process as a worker of the task. */
-export function markAsWorker(taskId: string): WorkerMark {
-	const mark: WorkerMark = { taskId, loading: true, queues: new Set() };
+export function markAsWorker(taskId: string, contextText: string): WorkerMark {
+	const mark: WorkerMark = { taskId, contextText, loading: true, queues: new Set() };
 	(globalThis as Marked)[KEY] = mark;
 	return mark;
 }

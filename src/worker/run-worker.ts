@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { deserialize } from 'node:v8';
-import { Context } from '../context.js';
+import { CONTEXT_VARIABLE, Context } from '../context.js';
 import { isBellisError } from '../errors.js';
 import { type LoadedFunction, loadFunction } from '../functions/load.js';
 import {
@@ -36,7 +36,8 @@ export async function runWorker(): Promise<void> {
 	let code: number;
 	try {
 		const context = Context.fromEnv();
-		const mark = markAsWorker(context.taskId);
+		const mark = markAsWorker(context.taskId, context.toSecretText());
+		hideSecret(context);
 		watch = new ExitWatch(mark.queues);
 		const given = process.env[FUNCTION_VARIABLE];
 		code = given
@@ -48,6 +49,12 @@ export async function runWorker(): Promise<void> {
 	}
 	if (watch) watch.exit(code);
 	else process.exit(code);
+}
+
+/** What user code starts inherits the environment: it gets the path of the secret, not the secret. */
+function hideSecret(context: Context): void {
+	const text = context.toPublicText();
+	if (text !== null) process.env[CONTEXT_VARIABLE] = text;
 }
 
 async function runBlockFunction(plain: Context, mark: WorkerMark): Promise<number> {

@@ -34,6 +34,10 @@ pub(super) struct Running {
     stats: Option<Stats>,
 }
 
+/// Who has blocks and runs none for this many nanoseconds does something else: they go back, for
+/// others.
+pub(super) const PAUSE_NANOS: u64 = 100_000_000;
+
 /// What [`Hands::take`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Take {
@@ -64,6 +68,8 @@ pub(super) struct Hands {
     timeout: u64,
     /// What the driver was told about how many blocks can run at once.
     demand: u32,
+    /// Since when blocks wait here and none runs, where that is so.
+    still_since: u64,
     leaving: Option<ShutdownReason>,
     end: Option<End>,
     meter: Meter,
@@ -218,6 +224,7 @@ impl Hands {
         };
         let failed = matches!(outcome, Outcome::Failed(_));
         self.push_result(&running, now, outcome);
+        self.still_since = now;
         // An error's text is nowhere but here.
         Ok(failed || self.out.should_send(self.queue.len(), now))
     }
@@ -240,6 +247,7 @@ impl Hands {
         };
         let running = self.running.swap_remove(at);
         self.push_result(&running, now, Outcome::TimedOut);
+        self.still_since = now;
         true
     }
 
@@ -262,14 +270,30 @@ impl Hands {
     }
 
     /// Blocks that the driver wants run.
-    pub(super) fn granted(&mut self, blocks: &[u64], alone: bool) {
+    pub(super) fn granted(&mut self, blocks: &[u64], alone: bool, now: u64) {
         if self.end.is_some() || self.leaving.is_some() {
             // They crossed our way: nobody here will run them.
             self.return_blocks(blocks.to_vec());
             return;
         }
+        if self.queue.is_empty() {
+            self.still_since = self.still_since.max(now);
+        }
         let blocks = blocks.iter().map(|&block| Granted { block, alone });
         self.queue.extend(blocks);
+    }
+
+    /// When blocks that wait here go back unless one is taken; `None` while none waits or one runs.
+    pub(super) fn pause_ends(&self) -> Option<u64> {
+        let still = self.running.is_empty() && !self.queue.is_empty();
+        still.then(|| self.still_since.saturating_add(PAUSE_NANOS))
+    }
+
+    /// Nobody here takes blocks just now: gives back what waits, and asks for no more until somebody
+    /// does.
+    pub(super) fn pause(&mut self) {
+        self.demand = 0;
+        self.return_queue();
     }
 
     /// Takes out of the queue what the driver wants back, and answers.

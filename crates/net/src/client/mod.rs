@@ -156,9 +156,15 @@ impl Client {
     /// It wasn't given, or has ended already.
     pub fn finish(&self, block: u64, result: Result<(), ErrorReport>) -> Result<(), NotInHand> {
         let now = self.shared.now();
-        let send = self.shared.hands().finish(block, result, now)?;
+        let (send, pause_ends) = {
+            let mut hands = self.shared.hands();
+            (hands.finish(block, result, now)?, hands.pause_ends())
+        };
         if send {
             self.shared.flush();
+            if let Some(time) = pause_ends {
+                self.shared.clock.wake_before(time);
+            }
         } else {
             self.shared
                 .clock

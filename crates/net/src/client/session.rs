@@ -268,8 +268,16 @@ fn hung_up(shared: &Shared) -> End {
 fn on_message(shared: &Shared, message: DriverMessage, remote: bool) -> Result<(), End> {
     match message {
         DriverMessage::Grant { alone, blocks } => {
-            shared.hands().granted(&blocks.0, alone);
+            let now = shared.now();
+            let pause_ends = {
+                let mut hands = shared.hands();
+                hands.granted(&blocks.0, alone, now);
+                hands.pause_ends()
+            };
             shared.wake();
+            if let Some(time) = pause_ends {
+                shared.clock.wake_before(time);
+            }
         }
         DriverMessage::Retract { mut blocks } => shared.hands().retracted(&mut blocks.0),
         DriverMessage::Pong { echo, received } => {

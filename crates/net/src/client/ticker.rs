@@ -136,13 +136,17 @@ fn sleep(shared: &Shared, until: u64) -> bool {
 /// The next deadline, and whether something waits to be sent.
 fn look(shared: &Shared, now: u64) -> (u64, bool) {
     let (overdue, next, unsent) = {
-        let hands = shared.hands();
+        let mut hands = shared.hands();
+        if hands.pause_ends().is_some_and(|time| time <= now) {
+            hands.pause();
+        }
         let overdue = hands
             .running()
             .iter()
             .find(|running| running.deadline <= now)
             .map(|running| (running.block, now.saturating_sub(running.started)));
         let next = hands.running().iter().map(|running| running.deadline).min();
+        let next = [next, hands.pause_ends()].into_iter().flatten().min();
         let unsent = hands.is_welcome() && hands.has_unsent();
         (overdue, next.unwrap_or(u64::MAX), unsent)
     };

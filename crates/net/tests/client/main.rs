@@ -549,3 +549,26 @@ fn small_messages_leave_at_once() {
     let (client, _driver) = listener.welcome(listener.options(), setup());
     assert!(client.has_no_delay());
 }
+
+#[test]
+fn who_takes_no_block_for_a_while_hands_back_what_waits_and_asks_again_later() {
+    let listener = Listener::new();
+    let (client, mut driver) = listener.welcome(listener.options(), setup());
+    assert_eq!(client.take(), Take::Empty);
+    assert_eq!(driver.hear(), WorkerMessage::Acquire { n: 1 });
+    driver.grant(&[1, 2, 3]);
+    assert_eq!(client.take_timeout(PATIENCE), Take::Block(1));
+    client.finish(1, Ok(())).unwrap();
+    assert_eq!(released(driver.hear()), [(1, Outcome::Done)]);
+    let blocks = BlockList(vec![2, 3]);
+    assert_eq!(driver.hear(), WorkerMessage::Returned { blocks });
+    assert_eq!(client.in_hand(), 0);
+    // What was on its way meanwhile comes back as well.
+    driver.grant(&[4]);
+    let blocks = BlockList(vec![4]);
+    assert_eq!(driver.hear(), WorkerMessage::Returned { blocks });
+    assert_eq!(client.take(), Take::Empty);
+    assert_eq!(driver.hear(), WorkerMessage::Acquire { n: 1 });
+    driver.grant(&[5]);
+    assert_eq!(client.take_timeout(PATIENCE), Take::Block(5));
+}
