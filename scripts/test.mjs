@@ -8,6 +8,9 @@ import { avaTotals, cargoTotals } from './totals.mjs';
 /** Random histories of the run's state machine that one test run drives. */
 const histories = process.env.BELLIS_SIM_HISTORIES ?? '100000';
 
+/** How long workers are killed, stopped and continued at random; a plain `npx ava` does it for less. */
+const chaosSeconds = process.env.BELLIS_CHAOS_SECONDS ?? '60';
+
 function report(name, totals) {
 	console.log(
 		`${name}: ${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`,
@@ -35,7 +38,7 @@ export async function testAll() {
 		{ BELLIS_SIM_HISTORIES: histories },
 	);
 	await step('types', 'npx', ['tsc', '-p', 'tsconfig.test.json']);
-	await step('ava', 'npx', ['ava'], avaTotals, daisy);
+	await step('ava', 'npx', ['ava'], avaTotals, { BELLIS_CHAOS_SECONDS: chaosSeconds, ...daisy });
 
 	console.log('');
 	const sum = { passed: 0, failed: 0, skipped: 0 };

@@ -50,6 +50,8 @@ export class SerialRun implements RunDriver {
 	readonly #listener: RunListener;
 	readonly #killed: Promise<void>;
 	#kill: () => void = () => {};
+	readonly #stopped: Promise<void>;
+	#stop: () => void = () => {};
 	#settle: (result: NativeRunResult | Promise<NativeRunResult>) => void = () => {};
 	#fail: (error: unknown) => void = () => {};
 	#native: number | undefined;
@@ -73,6 +75,9 @@ export class SerialRun implements RunDriver {
 		this.#listener = listener;
 		this.#killed = new Promise((resolve) => {
 			this.#kill = resolve;
+		});
+		this.#stopped = new Promise((resolve) => {
+			this.#stop = resolve;
 		});
 		this.finished = new Promise((resolve, reject) => {
 			this.#settle = resolve;
@@ -98,11 +103,12 @@ export class SerialRun implements RunDriver {
 	/** Lets the block that runs finish. */
 	interrupt(): void {
 		this.#stopping = true;
+		this.#stop();
 	}
 
 	/** Doesn't wait for an asynchronous block that runs. A synchronous one can't be stopped. */
 	kill(): void {
-		this.#stopping = true;
+		this.interrupt();
 		this.#kill();
 	}
 
@@ -201,9 +207,15 @@ export class SerialRun implements RunDriver {
 		block: Block,
 		index: number,
 	): Promise<boolean> {
-		const { answers, firstError } = await checkBlocks(task.checkFunction!, [block]);
-		const answer = answers[0]!;
+		// an answer that never comes doesn't hold up the end of a run
+		const checked = await Promise.race([checkBlocks(task.checkFunction!, [block]), this.#stopped]);
 		if (this.#ended) return true;
+		if (!checked) {
+			serialGiveBack(native, at, index);
+			return true;
+		}
+		const { answers, firstError } = checked;
+		const answer = answers[0]!;
 		serialChecked(native, at, index, answer);
 		if (firstError && !this.#warned.has(task)) {
 			this.#warned.add(task);
