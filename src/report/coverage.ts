@@ -1,3 +1,5 @@
+import type { Fit } from '../block-geometry.js';
+
 /** Intervals along one axis that nothing writes: before the first block's writes, or behind the last one's. */
 export interface UncoveredInterval {
 	readonly axis: number;
@@ -16,7 +18,7 @@ export interface CoverageLayout {
 	/** Blocks on each axis. */
 	readonly blockGridShape: readonly number[];
 	/** How blocks at the upper border are fitted. */
-	readonly fit: 'valid' | 'overhang' | 'shrink';
+	readonly fit: Fit;
 }
 
 /** Begin and end of what the blocks write, one pair an axis; empty along every axis when there is no block. */

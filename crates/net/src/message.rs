@@ -194,6 +194,26 @@ pub enum Fit {
     Shrink,
 }
 
+impl From<bellis_core::Fit> for Fit {
+    fn from(fit: bellis_core::Fit) -> Self {
+        match fit {
+            bellis_core::Fit::Valid => Self::Valid,
+            bellis_core::Fit::Overhang => Self::Overhang,
+            bellis_core::Fit::Shrink => Self::Shrink,
+        }
+    }
+}
+
+impl From<Fit> for bellis_core::Fit {
+    fn from(fit: Fit) -> Self {
+        match fit {
+            Fit::Valid => Self::Valid,
+            Fit::Overhang => Self::Overhang,
+            Fit::Shrink => Self::Shrink,
+        }
+    }
+}
+
 /// A block that ended in a worker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockResult {

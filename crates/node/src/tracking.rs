@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use bellis_core::{Fit, Roi, TaskSpec};
+use bellis_core::TaskSpec;
 use bellis_tracking::{
     layout_hash, reset, reset_failed, runs, Layout, LockHolder, OpenOptions, StoreReader,
-    StoredFit, StoredRoi, SystemFiles,
+    StoredRoi, SystemFiles,
 };
 use napi::bindgen_prelude::{AsyncTask, Float64Array, Uint32Array};
 use napi_derive::napi;
@@ -104,7 +104,9 @@ fn look<T>(
     spec: Option<&NativeTaskSpec>,
     look: impl FnOnce(&StoreReader) -> Result<T, Failure>,
 ) -> Result<Option<T>, Failure> {
-    let layout = spec.map(|spec| layout_of(&spec.to_core()?)).transpose()?;
+    let layout = spec
+        .map(|spec| -> Result<Layout, Failure> { Ok(Layout::of_task(&spec.to_core()?)?) })
+        .transpose()?;
     let files = SystemFiles;
     match StoreReader::open(&files, Path::new(path), layout.as_ref())? {
         Some(reader) => look(&reader).map(Some),
@@ -222,41 +224,10 @@ pub fn runs_append(directory: String, line: String) -> AsyncTask<Background<()>>
     })
 }
 
-/// The layout of a task, as stores know it. Refuses grids too big for a file.
-pub(crate) fn layout_of(spec: &TaskSpec) -> Result<Layout, Failure> {
-    let (total, read, write) = (&spec.total_roi, &spec.read_roi, &spec.write_roi);
-    Ok(Layout::new(
-        stored_roi(total),
-        stored_roi(read),
-        stored_roi(write),
-        stored_fit(spec.fit),
-    )?)
-}
-
 /// The hash of a task's layout.
 pub(crate) fn layout_hash_of(spec: &TaskSpec) -> String {
     let (total, read, write) = (&spec.total_roi, &spec.read_roi, &spec.write_roi);
-    layout_hash(
-        &stored_roi(total),
-        &stored_roi(read),
-        &stored_roi(write),
-        stored_fit(spec.fit),
-    )
-}
-
-fn stored_roi(roi: &Roi) -> StoredRoi {
-    StoredRoi {
-        offset: roi.offset.as_slice().to_vec(),
-        shape: roi.shape.as_slice().to_vec(),
-    }
-}
-
-fn stored_fit(fit: Fit) -> StoredFit {
-    match fit {
-        Fit::Valid => StoredFit::Valid,
-        Fit::Overhang => StoredFit::Overhang,
-        Fit::Shrink => StoredFit::Shrink,
-    }
+    layout_hash(&total.into(), &read.into(), &write.into(), spec.fit.into())
 }
 
 impl From<&StoredRoi> for NativeRoi {
@@ -275,12 +246,7 @@ impl From<&Layout> for NativeStoreLayout {
             total_roi: layout.total().into(),
             read_roi: layout.read().into(),
             write_roi: layout.write().into(),
-            fit: match layout.fit() {
-                StoredFit::Valid => "valid",
-                StoredFit::Overhang => "overhang",
-                StoredFit::Shrink => "shrink",
-            }
-            .to_owned(),
+            fit: layout.fit().name().to_owned(),
         }
     }
 }

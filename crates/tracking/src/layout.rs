@@ -50,7 +50,8 @@ impl StoredFit {
         }
     }
 
-    pub(crate) fn name(self) -> &'static str {
+    /// The name in options and in the store.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Valid => "valid",
             Self::Overhang => "overhang",
@@ -261,7 +262,7 @@ impl Layout {
         let extent = extent.max(0);
         let count = match self.fit {
             StoredFit::Valid => extent / self.stride(axis),
-            _ => extent.div_ceil_positive(self.stride(axis)),
+            StoredFit::Overhang | StoredFit::Shrink => extent.div_ceil_positive(self.stride(axis)),
         };
         ((self.lower(axis) / self.stride(axis)) as u64, count as u64)
     }

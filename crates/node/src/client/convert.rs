@@ -1,6 +1,7 @@
 //! What a worker is told, as JavaScript gets it.
 
-use bellis_net::message::{ErrorReport, Fit, TaskSetup};
+use bellis_core::Fit;
+use bellis_net::message::{ErrorReport, TaskSetup};
 use bellis_net::{End, NotInHand};
 use napi::bindgen_prelude::Uint8Array;
 use napi_derive::napi;
@@ -74,12 +75,7 @@ pub(super) fn welcome(setup: &TaskSetup, worker: Option<u32>) -> NativeWelcome {
             read_shape: numbers(&geometry.read_shape),
             write_offset: numbers(&geometry.write_offset),
             write_shape: numbers(&geometry.write_shape),
-            fit: match geometry.fit {
-                Fit::Valid => "valid",
-                Fit::Overhang => "overhang",
-                Fit::Shrink => "shrink",
-            }
-            .to_owned(),
+            fit: Fit::from(geometry.fit).name().to_owned(),
             read_write_conflict: geometry.read_write_conflict,
             max_retries: 0,
             allow_uncovered: false,

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use bellis_core::run::{Nanos, OnBlockError, RunConfig, TaskConfig};
-use bellis_core::{DoneMap, Order, SkipMask, TaskGraph, TaskInputs};
-use bellis_net::message::{Bytes, Fit, TaskGeometry, TaskSetup};
+use bellis_core::{DoneMap, Fit, Order, SkipMask, TaskGraph, TaskInputs};
+use bellis_net::message::{Bytes, TaskGeometry, TaskSetup};
 use bellis_tracking::{Notice, StoreKeeper};
 
 use super::config::{NativeRunConfig, NativeRunTask};
@@ -168,11 +168,7 @@ fn geometry(spec: &NativeTaskSpec) -> Result<TaskGeometry, Failure> {
         read_shape: integers("readRoi.shape", &spec.read_shape)?,
         write_offset: integers("writeRoi.offset", &spec.write_offset)?,
         write_shape: integers("writeRoi.shape", &spec.write_shape)?,
-        fit: match spec.fit.as_str() {
-            "overhang" => Fit::Overhang,
-            "shrink" => Fit::Shrink,
-            _ => Fit::Valid,
-        },
+        fit: spec.fit.parse::<Fit>()?.into(),
         read_write_conflict: spec.read_write_conflict,
     })
 }
