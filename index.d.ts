@@ -1,3 +1,5 @@
+/// <reference lib="esnext.disposable" />
+/// <reference types="node" />
 // biome-ignore-all assist/source/organizeImports: grouped by subject, for those who read it as a table of contents
 
 // Tasks, pipelines, and what a block function is given
@@ -24,7 +26,7 @@ export { Coordinate } from './dist/geometry/coordinate.js';
 export type { CoordinateLike } from './dist/geometry/coordinate.js';
 export { Roi } from './dist/geometry/roi.js';
 export type { RoiLike, SnapMode } from './dist/geometry/roi.js';
-export type { Fit } from './dist/block-geometry.js';
+export type { Fit } from './dist/fit.js';
 
 // Runs
 export { runBlockwise } from './dist/run/run-blockwise.js';

@@ -1,10 +1,8 @@
 import { blockNumber } from './block-number.js';
+import { FIT_RULES, type Fit } from './fit.js';
 import { type Coordinate, ceilDiv, floorDiv } from './geometry/coordinate.js';
 import { ravel, unravel } from './geometry/flat-index.js';
 import { Roi } from './geometry/roi.js';
-
-/** How the blocks at the upper border are treated when the volume doesn't divide evenly. */
-export type Fit = 'valid' | 'overhang' | 'shrink';
 
 /** What places the blocks of a task: the total read region, one block's read and write, the fit. */
 export interface BlockLayout {
@@ -45,7 +43,7 @@ export class BlockGeometry {
 		this.#readShape = layout.readRoi.shape;
 		this.#writeShape = layout.writeRoi.shape;
 		this.totalWriteRoi = layout.totalRoi.grow(this.#lower.neg(), upper.neg());
-		const divide = layout.fit === 'valid' ? floorDiv : ceilDiv;
+		const divide = FIT_RULES[layout.fit].onlyWholeBlocks ? floorDiv : ceilDiv;
 		const step = this.#writeShape.toArray();
 		this.blockGridShape = Object.freeze(
 			step.map((size, axis) => divide(this.totalWriteRoi.shape[axis]!, size)),
@@ -90,17 +88,17 @@ export class BlockGeometry {
 		return blockNumber(this.cellOf(position));
 	}
 
-	/** What the block writes; with `shrink` clipped to what the task may write. */
+	/** What the block writes; cut at what the task may write where the fit says so. */
 	writeRoi(position: readonly number[]): Roi {
 		const write = new Roi(this.totalWriteRoi.begin.add(this.#shift(position)), this.#writeShape);
-		return this.fit === 'shrink' ? write.intersect(this.totalWriteRoi) : write;
+		return FIT_RULES[this.fit].cutsWrites ? write.intersect(this.totalWriteRoi) : write;
 	}
 
-	/** What the block reads; with `shrink` clipped to the total, so that its context is kept. */
+	/** What the block reads, context included; cut at the total where the fit says so. */
 	readRoi(position: readonly number[]): Roi {
 		const begin = this.totalWriteRoi.begin.sub(this.#lower).add(this.#shift(position));
 		const read = new Roi(begin, this.#readShape);
-		return this.fit === 'shrink' ? read.intersect(this.totalRoi) : read;
+		return FIT_RULES[this.fit].cutsReads ? read.intersect(this.totalRoi) : read;
 	}
 
 	#shift(position: readonly number[]): Coordinate {

@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import type { Handle, Launcher, LaunchSpec } from '../../src/launchers/launcher.js';
 
@@ -15,12 +17,14 @@ export class SubmittingLauncher implements Launcher {
 	}
 
 	async start(spec: LaunchSpec): Promise<Handle> {
+		const [out, err] = [opened(spec.logs.out), opened(spec.logs.err)];
 		const children = Array.from({ length: this.#copies }, () =>
 			spawn(spec.command, spec.args, {
 				env: { ...process.env, ...spec.env, ...spec.context.toEnv() },
-				stdio: 'ignore',
+				stdio: ['ignore', out ?? 'ignore', err ?? 'ignore'],
 			}),
 		);
+		for (const file of [out, err]) if (file !== null) closeSync(file);
 		this.started.push(...children);
 		return {
 			stop: () => {
@@ -29,4 +33,11 @@ export class SubmittingLauncher implements Launcher {
 			describe: () => `job ${children.map(({ pid }) => pid).join('+')}`,
 		};
 	}
+}
+
+/** A log file to append to, as a batch system opens it. */
+function opened(path: string | null): number | null {
+	if (path === null) return null;
+	mkdirSync(dirname(path), { recursive: true });
+	return openSync(path, 'a');
 }

@@ -6,25 +6,6 @@ import { Server } from '../../src/run/server.js';
 import { SubmittingLauncher } from './cluster.js';
 import { gone, line, Scratch } from './scratch.js';
 
-test('a launcher that submits and returns completes the run', async (t) => {
-	const scratch = new Scratch(t);
-	const launcher = new SubmittingLauncher(t);
-	const task = line(scratch, 8, {}, { launcher, maxWorkers: 2 });
-	t.true(await runBlockwise(task, scratch.quiet));
-	t.is(scratch.lines().length, 8);
-	await gone(launcher.started.map(({ pid }) => pid!));
-});
-
-test('a submitted worker that dies is replaced and the run completes', async (t) => {
-	const scratch = new Scratch(t);
-	const launcher = new SubmittingLauncher(t);
-	const task = line(scratch, 4, { 1: { do: 'kill', once: true } }, { launcher });
-	const { line: state } = await new Server().runBlockwise(task, scratch.quiet);
-	t.is(state!.completed, 4);
-	t.deepEqual(scratch.callsOf(), { 0: 1, 1: 2, 2: 1, 3: 1 });
-	t.is(launcher.started.length, 2);
-});
-
 test('a submitted worker that never comes is given up after the time to connect', async (t) => {
 	const scratch = new Scratch(t);
 	const stopped: number[] = [];

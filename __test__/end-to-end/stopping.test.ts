@@ -148,3 +148,18 @@ test('an abort stops a run with workers and rejects with its reason', async (t) 
 	await t.throwsAsync(run, { message: 'enough' });
 	await gone(scratch.pids());
 });
+
+test('a run that is aborted while it opens its stores ends as an aborted one', async (t) => {
+	const scratch = new Scratch(t);
+	const controller = new AbortController();
+	const never = { all: { do: 'gate', file: scratch.path('never') } };
+	// until the call returns, nothing but checks has happened
+	const run = runBlockwise(line(scratch, 4, never), {
+		...scratch.quiet,
+		signal: controller.signal,
+		shutdownGraceMs: 0,
+	});
+	controller.abort(new Error('at once'));
+	await t.throwsAsync(run, { message: 'at once' });
+	await gone(scratch.pids());
+});

@@ -1,6 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { isBellisError } from '../../src/errors.js';
+import { FITS } from '../../src/fit.js';
 import type { NativeTaskSpec } from '../../src/native.js';
 import {
 	describeTask,
@@ -59,7 +60,7 @@ const anySpec = fc.record({
 	readShape: entries,
 	writeOffset: entries,
 	writeShape: entries,
-	fit: fc.constantFrom('valid', 'overhang', 'shrink'),
+	fit: fc.constantFrom(...FITS),
 	readWriteConflict: fc.boolean(),
 	maxRetries: fc.nat({ max: 3 }),
 	allowUncovered: fc.boolean(),
@@ -71,7 +72,7 @@ const narrowSpec = fc
 		total: fc.tuple(entry, entry),
 		context: fc.tuple(fc.nat({ max: 9 }), fc.nat({ max: 9 })),
 		size: fc.oneof(fc.integer({ min: 1, max: 9 }), fc.constantFrom(2 ** 30, 2 ** 52)),
-		fit: fc.constantFrom('valid' as const, 'overhang' as const, 'shrink' as const),
+		fit: fc.constantFrom(...FITS),
 		readWriteConflict: fc.boolean(),
 	})
 	.map(({ total, context: [below, above], size, ...rest }) => ({

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { Block } from '../../src/block.js';
 import { DependencyGraph } from '../../src/dependency-graph.js';
 import { ValidationError } from '../../src/errors.js';
+import { FITS } from '../../src/fit.js';
 import { describeTask } from '../../src/native-scheduler.js';
 import { Task } from '../../src/task/task.js';
 
@@ -18,7 +19,7 @@ const options = fc.integer({ min: 1, max: 4 }).chain((dims) => {
 			upper: axes(-1, 5),
 			write: axes(0, 6),
 			place: axes(-9, 9),
-			fit: fc.constantFrom('valid' as const, 'overhang' as const, 'shrink' as const),
+			fit: fc.constantFrom(...FITS),
 		})
 		.map(({ offset, shape, lower, upper, write, place, fit }) => ({
 			taskId: 'task',

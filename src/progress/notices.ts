@@ -1,6 +1,7 @@
 /**
  * The texts of what a run tells besides its progress, as functions of plain data. Each is shown behind the task's name.
  */
+import { FIT_RULES, type Fit } from '../fit.js';
 import { type CoverageLayout, intervalsText, uncoveredIntervals } from '../report/coverage.js';
 
 /** What is known of the blocks that a task skipped. */
@@ -30,10 +31,9 @@ export function resumedText({ skipped, total, storePath, hasMask, hasCheck }: Re
 /** Why a task has no block. */
 export function noBlocksText({ totalShape, readShape, fit }: NoBlocks): string {
 	const list = (shape: readonly number[]) => `(${shape.join(', ')})`;
-	const small =
-		fit === 'valid'
-			? `one block reads ${list(readShape)}, and fit 'valid' keeps whole blocks only`
-			: 'nothing is left of it without the context';
+	const small = FIT_RULES[fit].onlyWholeBlocks
+		? `one block reads ${list(readShape)}, and fit '${fit}' keeps whole blocks only`
+		: 'nothing is left of it without the context';
 	return `has no block, so there is nothing to do: its total is ${list(totalShape)}, ${small}`;
 }
 
@@ -41,7 +41,7 @@ export function noBlocksText({ totalShape, readShape, fit }: NoBlocks): string {
 export interface NoBlocks {
 	readonly totalShape: readonly number[];
 	readonly readShape: readonly number[];
-	readonly fit: CoverageLayout['fit'];
+	readonly fit: Fit;
 }
 
 /** Half of the worker restarts are used up. */
@@ -61,7 +61,7 @@ export function halfBudgetText(budget: {
 	return `${restarts} of ${maxWorkerRestarts} worker restarts are used up; after the last one the task is abandoned. Raise maxWorkerRestarts${keep}${last}`;
 }
 
-/** The part of the total that `fit: 'valid'` leaves out; null when nothing is. */
+/** The part of the total that a fit with whole blocks only leaves out; null when nothing is. */
 export function uncoveredRimText(layout: CoverageLayout): string | null {
 	const intervals = uncoveredIntervals(layout);
 	if (intervals.length === 0 || layout.blockGridShape.some((count) => count === 0)) return null;

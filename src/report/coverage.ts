@@ -1,4 +1,4 @@
-import type { Fit } from '../block-geometry.js';
+import { FIT_RULES, type Fit } from '../fit.js';
 
 /** Intervals along one axis that nothing writes: before the first block's writes, or behind the last one's. */
 export interface UncoveredInterval {
@@ -29,7 +29,7 @@ export function writtenRegion(layout: CoverageLayout): { begin: number[]; end: n
 	const end = begin.map((offset, axis) => {
 		const reach = offset + (blockGridShape[axis] ?? 0) * (writeShape[axis] ?? 0);
 		const border = offset + (totalWriteShape[axis] ?? 0);
-		return fit === 'shrink' ? Math.min(reach, border) : reach;
+		return FIT_RULES[fit].cutsWrites ? Math.min(reach, border) : reach;
 	});
 	return { begin, end };
 }

@@ -65,6 +65,8 @@ export class LiveRun implements RunDriver {
 	/** Events that came before the native run was known here. */
 	#early: NativeRunEvent[] = [];
 	#over = false;
+	/** A stop that was asked for before the native run was known here. */
+	#earlyStop: (() => void) | null = null;
 
 	/** @param config tells of `tasks`, in their order */
 	constructor(
@@ -89,6 +91,7 @@ export class LiveRun implements RunDriver {
 			else this.#early.push(event);
 		});
 		for (const event of this.#early.splice(0)) this.#on(event);
+		this.#earlyStop?.();
 	}
 
 	/** The latest counters; null before the start and after the end. */
@@ -98,12 +101,14 @@ export class LiveRun implements RunDriver {
 
 	/** Asks the run to end in order: running blocks get the shutdown grace. */
 	interrupt(reason: string): void {
-		if (this.#native && !this.#over) runInterrupt(this.#native.handle, reason);
+		if (!this.#native) this.#earlyStop = () => this.interrupt(reason);
+		else if (!this.#over) runInterrupt(this.#native.handle, reason);
 	}
 
 	/** Ends the run at once. */
 	kill(): void {
-		if (this.#native && !this.#over) runAbort(this.#native.handle);
+		if (!this.#native) this.#earlyStop = () => this.kill();
+		else if (!this.#over) runAbort(this.#native.handle);
 	}
 
 	#on(event: NativeRunEvent): void {

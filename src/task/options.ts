@@ -1,6 +1,6 @@
 import type { Block } from '../block.js';
-import type { Fit } from '../block-geometry.js';
 import type { Context } from '../context.js';
+import { FITS, type Fit } from '../fit.js';
 import type { FunctionOption } from '../functions/reference.js';
 
 import { type Roi, type RoiLike, readRoi } from '../geometry/roi.js';
@@ -162,7 +162,7 @@ const TASK_OPTIONS = {
 	workerFunction: optional(as<FunctionOption<WorkerFunction>>(unchecked)),
 	checkFunction: optional(as<CheckFunction>(anyFunction)),
 	readWriteConflict: option(boolean, true),
-	fit: option<Fit>(oneOf('valid', 'overhang', 'shrink'), 'valid'),
+	fit: option<Fit>(oneOf(...FITS), 'valid'),
 	maxWorkers: option(maxWorkers, 1),
 	maxRetries: option(integer(0), 2),
 	maxWorkerRestarts: option(integer(0), 10),

@@ -1,6 +1,7 @@
 import { Block } from '../block.js';
-import type { BlockGeometry, Fit } from '../block-geometry.js';
+import type { BlockGeometry } from '../block-geometry.js';
 import { ValidationError } from '../errors.js';
+import type { Fit } from '../fit.js';
 import {
 	type FunctionOption,
 	type FunctionReference,

@@ -44,10 +44,8 @@ impl Axis {
         let size = write.shape[axis];
         let shape = total.shape[axis];
         let extent = write_end - write_begin;
-        let count = match spec.fit {
-            Fit::Valid => extent / size,
-            Fit::Overhang | Fit::Shrink => extent / size + i64::from(extent % size != 0),
-        };
+        let rest = extent % size != 0 && !spec.fit.only_whole_blocks();
+        let count = extent / size + i64::from(rest);
         let context = lower.max(upper);
         let period = if spec.read_write_conflict {
             (context / size + i64::from(context % size != 0) + 1)
@@ -86,7 +84,7 @@ impl Axis {
         let end = begin + self.write;
         (
             begin,
-            if self.fit == Fit::Shrink {
+            if self.fit.cuts_writes() {
                 end.min(self.write_end)
             } else {
                 end
@@ -101,7 +99,7 @@ impl Axis {
         let end = begin + self.read;
         (
             begin,
-            if self.fit == Fit::Shrink {
+            if self.fit.cuts_reads() {
                 end.min(self.total_end)
             } else {
                 end

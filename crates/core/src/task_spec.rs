@@ -21,12 +21,42 @@ pub enum Fit {
 }
 
 impl Fit {
+    /// All there are.
+    pub const ALL: [Fit; 3] = [Fit::Valid, Fit::Overhang, Fit::Shrink];
+
     /// The name in options: `valid`, `overhang` or `shrink`.
     pub fn name(self) -> &'static str {
         match self {
             Fit::Valid => "valid",
             Fit::Overhang => "overhang",
             Fit::Shrink => "shrink",
+        }
+    }
+
+    /// Whether blocks that would write beyond the total write region are left out.
+    #[inline]
+    pub fn only_whole_blocks(self) -> bool {
+        match self {
+            Fit::Valid => true,
+            Fit::Overhang | Fit::Shrink => false,
+        }
+    }
+
+    /// Whether what a block writes is cut at the total write region.
+    #[inline]
+    pub fn cuts_writes(self) -> bool {
+        match self {
+            Fit::Valid | Fit::Overhang => false,
+            Fit::Shrink => true,
+        }
+    }
+
+    /// Whether what a block reads is cut at the total region.
+    #[inline]
+    pub fn cuts_reads(self) -> bool {
+        match self {
+            Fit::Valid | Fit::Overhang => false,
+            Fit::Shrink => true,
         }
     }
 }
@@ -41,16 +71,14 @@ impl FromStr for Fit {
     type Err = CoreError;
 
     fn from_str(name: &str) -> Result<Self, CoreError> {
-        match name {
-            "valid" => Ok(Fit::Valid),
-            "overhang" => Ok(Fit::Overhang),
-            "shrink" => Ok(Fit::Shrink),
-            other => Err(CoreError::validation(
-                "fit",
-                format!("'{other}'"),
-                "must be 'valid', 'overhang' or 'shrink'",
-            )),
-        }
+        Fit::ALL
+            .into_iter()
+            .find(|fit| fit.name() == name)
+            .ok_or_else(|| {
+                let [others @ .., last] = Fit::ALL.map(|fit| format!("'{fit}'"));
+                let message = format!("must be {} or {last}", others.join(", "));
+                CoreError::validation("fit", format!("'{name}'"), message)
+            })
     }
 }
 
@@ -233,7 +261,7 @@ mod tests {
 
     #[test]
     fn fit_names_round_trip_and_unknown_ones_are_refused() {
-        for fit in [Fit::Valid, Fit::Overhang, Fit::Shrink] {
+        for fit in Fit::ALL {
             assert_eq!(fit.name().parse(), Ok(fit));
         }
         let error = "grow".parse::<Fit>().expect_err("unknown");

@@ -96,7 +96,7 @@ fn setup() -> impl Strategy<Value = TaskSetup> {
     let geometry = (
         ".*",
         [axes(), axes(), axes(), axes(), axes(), axes()],
-        0..3,
+        0..bellis_core::Fit::ALL.len(),
         any::<bool>(),
     );
     let rest = (
@@ -119,7 +119,7 @@ fn setup() -> impl Strategy<Value = TaskSetup> {
                 read_shape,
                 write_offset,
                 write_shape,
-                fit: [Fit::Valid, Fit::Overhang, Fit::Shrink][fit as usize],
+                fit: bellis_core::Fit::ALL[fit].into(),
                 read_write_conflict,
             },
             timeout_millis,
@@ -225,4 +225,17 @@ fn results_of_neighbours_are_short() {
         results: ResultList(results),
     });
     assert!(bytes.len() < 6_100, "{}", bytes.len());
+}
+
+#[test]
+fn every_fit_crosses_and_is_in_the_schema() {
+    let schema = bellis_net::greeting::SCHEMA;
+    let named = |fit: bellis_core::Fit| format!("{} {:?}", Fit::from(fit) as u32, Fit::from(fit));
+    let fits = bellis_core::Fit::ALL.map(named).join(" ");
+    assert!(schema.contains(&format!("fit: enum {fits},")), "{fits}");
+    for fit in bellis_core::Fit::ALL {
+        let bytes = postcard::to_stdvec(&Fit::from(fit)).expect("encodes");
+        let back: Fit = postcard::from_bytes(&bytes).expect("decodes");
+        assert_eq!(bellis_core::Fit::from(back), fit);
+    }
 }

@@ -1,6 +1,8 @@
 //! Whether a volume has only grown, and how its cells move then.
 
-use crate::layout::{Layout, StoredFit};
+use bellis_core::Fit;
+
+use crate::layout::Layout;
 
 /// How cells move when a volume has grown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,17 +85,16 @@ impl Layout {
         let end = self.total().end(axis);
         let (lower, upper) = (self.lower(axis), self.upper(axis));
         let write = begin + lower + i128::from(index) * self.stride(axis);
-        let write = (write, write + self.stride(axis));
-        let read = (write.0 - lower, write.1 + upper);
-        if self.fit() == StoredFit::Shrink {
-            let clip =
-                |(from, to): (i128, i128), low: i128, high: i128| (from.max(low), to.min(high));
-            [
-                clip(read, begin, end),
-                clip(write, begin + lower, end - upper),
-            ]
-        } else {
-            [read, write]
+        let mut write = (write, write + self.stride(axis));
+        let mut read = (write.0 - lower, write.1 + upper);
+        let cut = |(from, to): (i128, i128), low: i128, high: i128| (from.max(low), to.min(high));
+        let fit = Fit::from(self.fit());
+        if fit.cuts_reads() {
+            read = cut(read, begin, end);
         }
+        if fit.cuts_writes() {
+            write = cut(write, begin + lower, end - upper);
+        }
+        [read, write]
     }
 }

@@ -1,6 +1,7 @@
 //! The parameters that decide which block lies in which cell: hashed as daisy 2.0 hashes them, and
 //! kept beside the hash so that a grown volume can be told from a changed one.
 
+use bellis_core::Fit;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -39,8 +40,6 @@ pub enum StoredFit {
 }
 
 impl StoredFit {
-    pub(crate) const ALL: [Self; 3] = [Self::Valid, Self::Overhang, Self::Shrink];
-
     /// The spelling that enters the hash.
     fn hashed_name(self) -> &'static str {
         match self {
@@ -52,11 +51,7 @@ impl StoredFit {
 
     /// The name in options and in the store.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Valid => "valid",
-            Self::Overhang => "overhang",
-            Self::Shrink => "shrink",
-        }
+        Fit::from(self).name()
     }
 }
 
@@ -260,9 +255,10 @@ impl Layout {
     pub(crate) fn blocks_along(&self, axis: usize) -> (u64, u64) {
         let extent = i128::from(self.total.shape[axis]) - self.lower(axis) - self.upper(axis);
         let extent = extent.max(0);
-        let count = match self.fit {
-            StoredFit::Valid => extent / self.stride(axis),
-            StoredFit::Overhang | StoredFit::Shrink => extent.div_ceil_positive(self.stride(axis)),
+        let count = if Fit::from(self.fit).only_whole_blocks() {
+            extent / self.stride(axis)
+        } else {
+            extent.div_ceil_positive(self.stride(axis))
         };
         ((self.lower(axis) / self.stride(axis)) as u64, count as u64)
     }

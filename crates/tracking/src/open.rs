@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bellis_core::Fit;
+
 use crate::arrays::ArrayKind;
 use crate::chunk::Chunk;
 use crate::directory::{
@@ -12,7 +14,7 @@ use crate::error::{remove_line, LayoutMismatch, Notice, TrackingError};
 use crate::files::Files;
 use crate::growth::GrowthRefusal;
 use crate::inspect::{broken_document, holds, inspect, locate, read_document, Found};
-use crate::layout::{Layout, StoredFit};
+use crate::layout::Layout;
 use crate::lock::Lock;
 use crate::metadata::{self, GroupDocument};
 use crate::migrate;
@@ -264,9 +266,9 @@ impl Opening<'_> {
         let mut fields = match stored {
             Some(stored) => stored.differences(self.layout),
             // A hash can't be taken apart, but the likeliest single change can be tried.
-            None => StoredFit::ALL
+            None => Fit::ALL
                 .into_iter()
-                .map(|fit| self.layout.with_fit(fit))
+                .map(|fit| self.layout.with_fit(fit.into()))
                 .filter(|layout| layout.hash() == hash)
                 .flat_map(|layout| layout.differences(self.layout))
                 .collect(),

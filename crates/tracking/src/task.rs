@@ -25,6 +25,16 @@ impl From<Fit> for StoredFit {
     }
 }
 
+impl From<StoredFit> for Fit {
+    fn from(fit: StoredFit) -> Self {
+        match fit {
+            StoredFit::Valid => Self::Valid,
+            StoredFit::Overhang => Self::Overhang,
+            StoredFit::Shrink => Self::Shrink,
+        }
+    }
+}
+
 impl Layout {
     /// The layout of a task.
     ///

@@ -58,7 +58,7 @@ fn spec(id: &str, axes: &[AxisCase], fit: Fit, conflict: bool, retries: u32) -> 
 }
 
 fn fits() -> impl Strategy<Value = Fit> {
-    select(vec![Fit::Valid, Fit::Overhang, Fit::Shrink])
+    select(Fit::ALL.to_vec())
 }
 
 /// A task of 1 to 4 axes.

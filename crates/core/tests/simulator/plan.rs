@@ -184,7 +184,7 @@ fn roll_spec(dice: &mut Dice, task: usize, dims: usize) -> TaskSpec {
         Roi::from_slices(&vec![offset; dims], &vec![shape; dims]).expect("axes match")
     };
     TaskSpec {
-        fit: [Fit::Valid, Fit::Overhang, Fit::Shrink][dice.below(3) as usize],
+        fit: Fit::ALL[dice.below(Fit::ALL.len() as u64) as usize],
         read_write_conflict: dice.chance(600),
         max_retries: dice.below(3) as u32,
         allow_uncovered: true,
