@@ -14,8 +14,8 @@ const documents = [
 	'benchmark/README.md',
 ];
 
-/** Made by set-up or by a run, so named in documents without being committed. */
-const made = /^(dist|target|node_modules|\.build|demo-output|bellis_logs)(\/|$)/;
+/** Made by set-up or by a run, or from the registry, so named in documents without being committed. */
+const made = /^(@types|dist|target|node_modules|\.build|demo-output|bellis_logs)(\/|$)/;
 
 /** A path of the checkout in backticks: it has a folder or a known ending, and no blanks or placeholders. */
 const path =
