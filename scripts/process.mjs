@@ -5,6 +5,11 @@ import { fileURLToPath } from 'node:url';
 /** The checkout's root directory, with a trailing separator. */
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
+/** Longest that one command may take; the whole gate is meant to end within 20 minutes. */
+const longestMs = 30 * 60_000;
+/** How long output may still come after a command has ended: a process that it left behind can hold the pipe for ever. */
+const drainMs = 10_000;
+
 /**
  * Runs a command in the checkout, with its output shown (and kept when `capture` is set).
  *
@@ -34,7 +39,20 @@ export function run(command, args, options = {}) {
 				to.write(text);
 			});
 		}
-		child.on('error', (error) => reject(new Error(`cannot start ${command}: ${error.message}`)));
+		const limit = setTimeout(() => child.kill('SIGKILL'), longestMs);
+		child.on('error', (error) => {
+			clearTimeout(limit);
+			reject(new Error(`cannot start ${command}: ${error.message}`));
+		});
+		child.on('exit', () => {
+			clearTimeout(limit);
+			const drain = setTimeout(() => {
+				child.stdout?.destroy();
+				child.stderr?.destroy();
+			}, drainMs);
+			drain.unref();
+			child.on('close', () => clearTimeout(drain));
+		});
 		child.on('close', (code, signal) => {
 			const status = code ?? 1;
 			if (status !== 0 && !allowFailure) {
