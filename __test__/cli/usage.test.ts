@@ -17,7 +17,9 @@ for (const command of commands) {
 		const { code, stdout } = await scratch.run(command, '--help');
 		t.is(stdout, golden(`help-${command}`));
 		t.is(code, 0);
-		t.is((await scratch.run('help', command)).stdout, stdout);
+		const asked = await scratch.run('help', command);
+		t.is(asked.stdout, stdout);
+		t.is(asked.code, 0);
 		t.true(stdout.split('\n').every((line) => line.length <= 120));
 	});
 }

@@ -1,7 +1,5 @@
 import test from 'ava';
 import {
-	halfBudgetText,
-	migratedText,
 	noBlocksText,
 	resumedText,
 	shellWord,
@@ -22,6 +20,10 @@ test('a resumed task says how many blocks were skipped and how to start afresh',
 		resumedText({ ...resumed, skipped: 1, total: 1, storePath: null, hasCheck: true }),
 		'skipped 1 of 1 block (by checkFunction)',
 	);
+	t.is(
+		resumedText({ ...resumed, storePath: null, hasCheck: true, soFar: true }),
+		'skipped 40 of 64 blocks so far (by checkFunction)',
+	);
 });
 
 test('a task without blocks says why', (t) => {
@@ -32,22 +34,6 @@ test('a task without blocks says why', (t) => {
 	t.is(
 		noBlocksText({ totalShape: [4, 0], readShape: [4, 4], fit: 'shrink' }),
 		'has no block, so there is nothing to do: its total is (4, 0), nothing is left of it without the context',
-	);
-});
-
-test('half of the restarts used up names both ways out', (t) => {
-	const budget = { restarts: 5, maxWorkerRestarts: 10, lastError: null } as const;
-	t.is(
-		halfBudgetText({ ...budget, onBlockError: 'restart-worker' }),
-		"5 of 10 worker restarts are used up; after the last one the task is abandoned. Raise maxWorkerRestarts, or pass onBlockError: 'keep-worker' to let workers live on after a block's error",
-	);
-	t.is(
-		halfBudgetText({ ...budget, lastError: 'Error: boom\n    at x', onBlockError: 'keep-worker' }),
-		'5 of 10 worker restarts are used up; after the last one the task is abandoned. Raise maxWorkerRestarts. Last error: Error: boom',
-	);
-	t.true(
-		halfBudgetText({ ...budget, lastError: 'x'.repeat(5000), onBlockError: 'keep-worker' }).length <
-			400,
 	);
 });
 
@@ -67,17 +53,6 @@ test("what fit 'valid' leaves out is named per axis", (t) => {
 	t.is(uncoveredRimText({ ...layout, blockGridShape: [63, 121, 4], fit: 'shrink' }), null);
 	t.is(uncoveredRimText({ ...layout, blockGridShape: [63, 121, 4], fit: 'overhang' }), null);
 	t.is(uncoveredRimText({ ...layout, blockGridShape: [0, 0, 0] }), null);
-});
-
-test('a migrated store says what is kept', (t) => {
-	t.is(
-		migratedText({ storePath: '/data/seg', kept: 16, cleared: 0 }),
-		'the volume has grown since /data/seg was written: 16 done blocks stay done',
-	);
-	t.is(
-		migratedText({ storePath: '/data/seg', kept: 1, cleared: 1 }),
-		'the volume has grown since /data/seg was written: 1 done block stays done, 1 runs again because the region changed',
-	);
 });
 
 test('words for a shell', (t) => {

@@ -165,7 +165,11 @@ test('failuresShown lists more, across tasks, and counts the rest', (t) => {
 });
 
 test('a thousand failures of 10 KB stay under 64 KB', (t) => {
-	const failures = Array.from({ length: 1_000 }, () => ({ ...failure, stack: 'x'.repeat(10_240) }));
+	const failures = Array.from({ length: 1_000 }, () => ({
+		...failure,
+		message: 'x',
+		stack: 'x'.repeat(10_240),
+	}));
 	const text = renderSummary(
 		report([task({ total: 1_000, completed: 0, failed: 1_000, failures })]),
 		{
@@ -297,4 +301,11 @@ Resource Utilization
              read 2.0 KB ± 512.0 B   written 2.0 KB ± 512.0 B
              cpu, memory and I/O: several blocks ran at once${driver}`,
 	);
+});
+
+test('paint changes the symbols of tasks and nothing else', (t) => {
+	const paint = (symbol: string) => `<${symbol}>`;
+	const painted = renderSummary(buggy, { paint });
+	t.true(painted.includes('mws <✗> '));
+	t.is(painted.replaceAll(/<(.)>/g, '$1'), renderSummary(buggy));
 });

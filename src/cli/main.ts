@@ -27,8 +27,6 @@ await outputWritten();
 process.exit(exitCode);
 
 /** Asking for help or the version is no mistake; naming no command is. */
-function usageCode({ code }: CommanderError): number {
-	return code === 'commander.helpDisplayed' || code === 'commander.version'
-		? exitCodes.done
-		: exitCodes.usage;
+function usageCode({ exitCode: own }: CommanderError): number {
+	return own === 0 ? exitCodes.done : exitCodes.usage;
 }

@@ -1,6 +1,6 @@
-import picocolors from 'picocolors';
 import { BarArea } from './bar-area.js';
 import { barLine, progressSymbol } from './bar-line.js';
+import { symbolPaint } from './colours.js';
 import type { RunEvent } from './events.js';
 import { NoticeLines } from './notice-line.js';
 import type { Counts, ProgressObserver, TaskCounts } from './observer.js';
@@ -21,7 +21,7 @@ export interface BarsOptions {
 export class BarsObserver implements ProgressObserver {
 	readonly #terminal: NodeJS.WriteStream;
 	readonly #now: () => number;
-	readonly #paint: Record<string, (text: string) => string>;
+	readonly #paint: (symbol: string) => string;
 	readonly #rates = new Map<string, Rate>();
 	readonly #notices = new NoticeLines();
 	#area: BarArea | null = null;
@@ -36,8 +36,7 @@ export class BarsObserver implements ProgressObserver {
 	) {
 		this.#terminal = terminal;
 		this.#now = now;
-		const { green, red, yellow, cyan } = picocolors.createColors(colour);
-		this.#paint = { '✔': green, '✗': red, '∅': yellow, '▶': cyan, '…': yellow };
+		this.#paint = symbolPaint(colour);
 	}
 
 	onStart(states: Counts): void {
@@ -92,8 +91,7 @@ export class BarsObserver implements ProgressObserver {
 		const runIsOver = this.#runIsOver;
 		const line = barLine({ taskId, counts, rate, elapsed, runIsOver }, columns);
 		const symbol = progressSymbol(counts, runIsOver);
-		const paint = this.#paint[symbol] ?? String;
-		return line.replace(` ${symbol} ♻`, ` ${paint(symbol)} ♻`);
+		return line.replace(` ${symbol} ♻`, ` ${this.#paint(symbol)} ♻`);
 	}
 }
 

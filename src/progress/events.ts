@@ -42,6 +42,9 @@ export type RunEvent =
 	  }
 	| { readonly type: 'finish'; readonly time: number; readonly states: Counts };
 
+/** Tells a `RunEvents` that its run is over, also one that never began; nothing for other observers. */
+export let endReading: (observer: unknown) => void;
+
 /** Most events that wait for a slow reader; older progress events are dropped first, since newer ones contain them. */
 const longestQueue = 1_000;
 
@@ -70,8 +73,17 @@ export class RunEvents implements ProgressObserver, AsyncIterable<RunEvent> {
 		}
 		this.#queue.push(event);
 		if (this.#queue.length > longestQueue) this.#queue.shift();
-		if (event.type === 'finish') this.#finished = true;
+		this.#finished = event.type === 'finish';
 		this.#wake?.();
+	}
+
+	/** Ends the reading where no event will come any more. */
+	static {
+		endReading = (observer) => {
+			if (!(typeof observer === 'object' && observer !== null && #queue in observer)) return;
+			observer.#finished = true;
+			observer.#wake?.();
+		};
 	}
 
 	/** Gives each event once, to one reader, until the run ends. */
@@ -95,16 +107,20 @@ export class RunEvents implements ProgressObserver, AsyncIterable<RunEvent> {
 
 /** Hands an event to an observer, by its own method and by `onEvent`; an error of the observer is swallowed. */
 export function deliver(observer: ProgressObserver, event: RunEvent): void {
+	harmlessly(() => observer.onEvent?.(event));
+	harmlessly(() => {
+		if (event.type === 'start') return observer.onStart?.(event.states);
+		if (event.type === 'progress') return observer.onProgress?.(event.states);
+		if (event.type === 'finish') return observer.onFinish?.(event.states);
+	});
+}
+
+/** An observer's errors never hurt the run, also not those of its async methods. */
+function harmlessly(call: () => unknown): void {
 	try {
-		observer.onEvent?.(event);
+		const given = call();
+		if (given instanceof Promise) given.catch(() => {});
 	} catch {
-		// An observer's errors never hurt the run.
-	}
-	try {
-		if (event.type === 'start') observer.onStart?.(event.states);
-		else if (event.type === 'progress') observer.onProgress?.(event.states);
-		else if (event.type === 'finish') observer.onFinish?.(event.states);
-	} catch {
-		// As above.
+		// As said.
 	}
 }

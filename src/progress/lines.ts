@@ -4,8 +4,10 @@ import { NoticeLines } from './notice-line.js';
 import type { Counts, ProgressObserver } from './observer.js';
 import { clock, perSecond, Rate } from './rate.js';
 
-/** A task's next line comes after another twentieth of its blocks. */
+/** A task's next line comes after another twentieth of its blocks, */
 const step = 0.05;
+/** or more where there are many tasks: the lines of all of them are about so many. */
+const mostLines = 120;
 /** Least seconds between two lines of a task. */
 const shortest = 2;
 /** Most seconds without any line. */
@@ -77,14 +79,17 @@ export class LinesObserver implements ProgressObserver {
 		const now = this.#now();
 		const elapsed = now - this.#started;
 		let quiet = now - this.#lastLine >= longest;
+		const leastStep = Math.max(step, Object.keys(states).length / mostLines);
+		const anyStarted = Object.values(states).some(({ started, done }) => started && !done);
 		for (const [taskId, counts] of Object.entries(states)) {
 			const seen = this.#last.get(taskId);
 			if (!seen || seen.done) continue;
 			seen.rate.add(now, counts.completed - counts.skipped + counts.failed);
 			const share = counts.total > 0 ? ended(counts) / counts.total : 1;
-			const moved = share - seen.share >= step && now - seen.time >= shortest;
+			const moved = share - seen.share >= leastStep && now - seen.time >= shortest;
 			const done = counts.done || counts.abandoned;
-			const wanted = moved || done || (last && counts.started) || (quiet && counts.started);
+			const wanted =
+				moved || done || (last && counts.started) || (quiet && (counts.started || !anyStarted));
 			if (!wanted) continue;
 			quiet = false;
 			this.#lastLine = now;

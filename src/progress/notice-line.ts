@@ -1,3 +1,4 @@
+import { plainText } from '../report/plain-text.js';
 import type { RunEvent } from './events.js';
 
 /**
@@ -11,7 +12,7 @@ export class NoticeLines {
 	lineOf(event: RunEvent): string | null {
 		if (event.type === 'notice') {
 			const who = event.taskId === null ? '' : `task '${event.taskId}': `;
-			return `bellis ${event.level === 'warning' ? 'warning: ' : ''}${who}${event.message}`;
+			return `bellis ${event.level === 'warning' ? 'warning: ' : ''}${who}${plainText(event.message)}`;
 		}
 		if (event.type !== 'failure' || !event.permanent || event.blockId === null) return null;
 		if (this.#failing.has(event.taskId)) return null;
@@ -22,6 +23,6 @@ export class NoticeLines {
 }
 
 function oneLine(text: string): string {
-	const line = text.trim().split('\n', 1)[0] ?? '';
+	const line = plainText(text).trim().split('\n', 1)[0] ?? '';
 	return line.length > 300 ? `${line.slice(0, 299)}…` : line;
 }

@@ -13,17 +13,20 @@ export interface ResumedTask {
 	/** Whether a `skipMask` or a `checkFunction` may have skipped some of them. */
 	readonly hasMask: boolean;
 	readonly hasCheck: boolean;
+	/** Whether more may be skipped later. Default false. */
+	readonly soFar?: boolean;
 }
 
 /** How many of how many blocks were skipped, by whose word, and how to start afresh. */
-export function resumedText({ skipped, total, storePath, hasMask, hasCheck }: ResumedTask): string {
+export function resumedText(task: ResumedTask): string {
+	const { skipped, total, storePath, hasMask, hasCheck, soFar = false } = task;
 	const sources = [
 		...(storePath === null ? [] : ['the tracking store']),
 		...(hasMask ? ['skipMask'] : []),
 		...(hasCheck ? ['checkFunction'] : []),
 	];
 	const by = sources.length > 0 ? ` (by ${sources.join(', ')})` : '';
-	const count = `skipped ${skipped} of ${total} block${total === 1 ? '' : 's'}${by}`;
+	const count = `skipped ${skipped} of ${total} block${total === 1 ? '' : 's'}${soFar ? ' so far' : ''}${by}`;
 	if (storePath === null) return count;
 	return `${count}; to run all of them again: task.reset(), bellis reset ${shellWord(storePath)}, or trackingPath: false`;
 }
@@ -44,23 +47,6 @@ export interface NoBlocks {
 	readonly fit: Fit;
 }
 
-/** Half of the worker restarts are used up. */
-export function halfBudgetText(budget: {
-	readonly restarts: number;
-	readonly maxWorkerRestarts: number;
-	/** What the last worker that ended with an error said; null when unknown. */
-	readonly lastError: string | null;
-	readonly onBlockError: 'restart-worker' | 'keep-worker';
-}): string {
-	const { restarts, maxWorkerRestarts, lastError, onBlockError } = budget;
-	const keep =
-		onBlockError === 'restart-worker'
-			? ", or pass onBlockError: 'keep-worker' to let workers live on after a block's error"
-			: '';
-	const last = lastError ? `. Last error: ${firstLine(lastError)}` : '';
-	return `${restarts} of ${maxWorkerRestarts} worker restarts are used up; after the last one the task is abandoned. Raise maxWorkerRestarts${keep}${last}`;
-}
-
 /** The part of the total that a fit with whole blocks only leaves out; null when nothing is. */
 export function uncoveredRimText(layout: CoverageLayout): string | null {
 	const intervals = uncoveredIntervals(layout);
@@ -68,28 +54,7 @@ export function uncoveredRimText(layout: CoverageLayout): string | null {
 	return `no block writes ${intervalsText(intervals)}, where a whole block doesn't fit; fit: 'shrink' or 'overhang' covers it`;
 }
 
-/** A tracking store was taken over for a grown volume. */
-export function migratedText(store: {
-	readonly storePath: string;
-	/** Done blocks that stay done. */
-	readonly kept: number;
-	/** Done blocks whose regions changed. */
-	readonly cleared: number;
-}): string {
-	const { storePath, kept, cleared } = store;
-	const again =
-		cleared > 0
-			? `, ${cleared} run${cleared === 1 ? 's' : ''} again because the region changed`
-			: '';
-	return `the volume has grown since ${storePath} was written: ${kept} done block${kept === 1 ? ' stays' : 's stay'} done${again}`;
-}
-
 /** A word as a shell takes it. */
 export function shellWord(text: string): string {
 	return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-}
-
-function firstLine(text: string): string {
-	const [line = ''] = text.trim().split('\n', 1);
-	return line.length > 200 ? `${line.slice(0, 199)}…` : line;
 }

@@ -1,3 +1,4 @@
+import { plainText } from './plain-text.js';
 import type { FailureReport, TaskRunReport } from './run-report.js';
 
 /** Longest text of one failure in a summary, in characters: a thousand long failures stay readable. */
@@ -46,7 +47,11 @@ export function failureLines(tasks: readonly TaskRunReport[], shown: number): st
 /** A failure as its stack, or its name and message where it has none, capped with a note. */
 export function failureText(failure: FailureReport): string {
 	const headline = failure.message ? `${failure.name}: ${failure.message}` : failure.name;
-	const text = (failure.stack || headline).trimEnd();
+	// What stands for the stack of a worker that died is what it wrote last, which may not say why.
+	const { name, message, stack } = failure;
+	const told = stack.startsWith(name) || stack.includes(message.split('\n', 1)[0] ?? '');
+	const whole = told ? failure.stack || headline : `${headline}\n${failure.stack}`;
+	const text = plainText(whole).trimEnd();
 	if (text.length <= longestFailure) return text;
 	return `${text.slice(0, longestFailure)}\n… (${text.length - longestFailure} more characters; see worker logs)`;
 }

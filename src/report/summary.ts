@@ -8,8 +8,10 @@ import type { RunReport, TaskRunReport } from './run-report.js';
 export interface SummaryOptions {
 	/** Failures shown a task, from the first task that failed on. Default 1. */
 	readonly failuresShown?: number;
-	/** Columns of the terminal; the worker table drops its per-block columns where it wouldn't fit. Default 120. */
+	/** Columns of the terminal; the worker table drops its per-block columns where it wouldn't fit. Default: no limit, as in a file. */
 	readonly columns?: number;
+	/** Colours a task's symbol; what it gives must show the same characters. Default: as it is. */
+	readonly paint?: (symbol: string) => string;
 }
 
 const indent = '    ';
@@ -30,10 +32,11 @@ export function renderSummary(report: RunReport, options: SummaryOptions = {}): 
 	if (report.interrupted) {
 		lines.splice(0, 0, `Interrupted by ${report.interrupted}: what had finished by then`, '');
 	}
-	const width = options.columns ?? 120;
+	const width = options.columns ?? Number.POSITIVE_INFINITY;
 	const table = summaryTable(report.tasks);
 	const fits = table.every((line) => stringWidth(line) <= width);
-	lines.push(...(fits ? table : summaryList(report.tasks, width)));
+	const shown = fits ? table : summaryList(report.tasks, width);
+	lines.push(...(options.paint ? shown.map((line) => painted(line, options.paint!)) : shown));
 	for (const part of [
 		failureLines(report.tasks, options.failuresShown ?? 1),
 		noteLines(report.tasks),
@@ -51,6 +54,11 @@ export function taskSymbol(task: TaskRunReport): string {
 	if (task.failed > 0) return '✗';
 	if (task.orphaned > 0) return '∅';
 	return task.completed < task.total ? '…' : '✔';
+}
+
+/** A row's symbol is the first of these that stands alone. */
+function painted(line: string, paint: (symbol: string) => string): string {
+	return line.replace(/ ([✔✗∅…])(?=\s|$)/, (_, symbol: string) => ` ${paint(symbol)}`);
 }
 
 function summaryTable(tasks: readonly TaskRunReport[]): string[] {
@@ -89,6 +97,12 @@ function summaryList(tasks: readonly TaskRunReport[], width: number): string[] {
 	});
 }
 
+/** Reasons in words. */
+const abandonWords: Readonly<Record<string, string>> = {
+	'worker-restarts': 'all of its worker restarts are used up (maxWorkerRestarts)',
+	upstream: 'a task that it reads from was abandoned',
+};
+
 /** What went wrong without being a failure of one block: timeouts, checks, abandonment. */
 function noteLines(tasks: readonly TaskRunReport[]): string[] {
 	const lines: string[] = [];
@@ -107,7 +121,9 @@ function noteLines(tasks: readonly TaskRunReport[]): string[] {
 			);
 		}
 		if (task.abandonReason) {
-			lines.push(`task '${task.taskId}' was abandoned: ${task.abandonReason}`);
+			lines.push(
+				`task '${task.taskId}' was abandoned: ${abandonWords[task.abandonReason] ?? task.abandonReason}`,
+			);
 		}
 	}
 	return lines;

@@ -3,6 +3,8 @@ import { resolve } from 'node:path';
 import { type AbandonedError, bellisErrorOf, InterruptedError } from '../errors.js';
 import type { NativeRunConfig, NativeRunResult } from '../native.js';
 import { displayOrder, type Pipeline, type PipelinePart, readPipeline } from '../pipeline.js';
+import { showsColours, symbolPaint } from '../progress/colours.js';
+import { endReading } from '../progress/events.js';
 import { parsedDetails } from '../report/error-text.js';
 import type { RunReport } from '../report/run-report.js';
 import { renderSummary } from '../report/summary.js';
@@ -12,7 +14,7 @@ import { abandonmentOf } from './abandonment.js';
 import { LiveRun, type RunLogs } from './live-run.js';
 import { nativeConfig } from './native-config.js';
 import { refuseNestedRun } from './nested-run.js';
-import { endNotices, startNotices } from './notices.js';
+import { ResumedNotices, startNotices } from './notices.js';
 import { type ResolvedRunOptions, type RunOptions, readRunOptions } from './options.js';
 import { ProgressFeed } from './progress-feed.js';
 import { recordRun } from './record-run.js';
@@ -47,6 +49,15 @@ export interface RunOutcome {
  * @throws InterruptedError after a signal, the reason of an `AbortSignal`, and what ended the run early
  */
 export async function executeRun(input: RunInput, given: RunOptions = {}): Promise<RunOutcome> {
+	try {
+		return await execute(input, given);
+	} finally {
+		// also where the run was refused: nobody waits for events of a run that never began
+		endReading(given?.progress);
+	}
+}
+
+async function execute(input: RunInput, given: RunOptions): Promise<RunOutcome> {
 	const pipeline = readPipeline(input);
 	const options = readRunOptions(given);
 	refuseNestedRun(options.multiprocessing);
@@ -93,7 +104,12 @@ class Execution {
 		try {
 			await driver.start();
 			startNotices(this.#feed, this.#display);
-			this.#feed.start(() => driver.snapshot());
+			const resumed = new ResumedNotices(this.#feed, this.#tasks, this.#config);
+			this.#feed.start(() => {
+				const snapshot = driver.snapshot();
+				if (snapshot) resumed.look(snapshot.tasks);
+				return snapshot;
+			});
 			const result = await driver.finished;
 			const { user, system } = process.cpuUsage(cpu);
 			const report = runReportOf(result, {
@@ -106,7 +122,7 @@ class Execution {
 				cpuSeconds: (user + system) / 1e6,
 			});
 			await this.#record(report, result);
-			endNotices(this.#feed, this.#tasks, this.#config, result.states);
+			resumed.finish(result.states);
 			this.#feed.finish(result.states);
 			if (this.#options.summary) this.#print(report);
 			return this.#outcome(result, driver);
@@ -185,7 +201,10 @@ class Execution {
 		const stream = this.#feed.writesToStdout ? process.stderr : process.stdout;
 		const columns = stream.columns || undefined;
 		const { failuresShown } = this.#options;
-		stream.write(`${renderSummary(report, { failuresShown, ...(columns && { columns }) })}\n`);
+		const paint = symbolPaint(showsColours(stream));
+		stream.write(
+			`${renderSummary(report, { failuresShown, paint, ...(columns && { columns }) })}\n`,
+		);
 	}
 
 	#outcome(result: NativeRunResult, driver: RunDriver): RunOutcome {

@@ -26,24 +26,48 @@ export function startNotices(listener: RunListener, tasks: readonly Task[]): voi
 	}
 }
 
-/** Says how many blocks each task skipped and by whose word. */
-export function endNotices(
-	listener: RunListener,
-	tasks: readonly Task[],
-	config: NativeRunConfig,
-	states: readonly NativeTaskState[],
-): void {
-	for (const [at, task] of tasks.entries()) {
-		const { skipped, total } = states[at]!;
-		if (skipped === 0) continue;
-		const { trackingPath, skipMask, hasCheck } = config.tasks[at]!;
+/** Says how many blocks each task skipped and by whose word: once a task, as soon as the count has come to rest. */
+export class ResumedNotices {
+	readonly #listener: RunListener;
+	readonly #tasks: readonly Task[];
+	readonly #config: NativeRunConfig;
+	readonly #seen: number[];
+	readonly #told = new Set<number>();
+
+	constructor(listener: RunListener, tasks: readonly Task[], config: NativeRunConfig) {
+		this.#listener = listener;
+		this.#tasks = tasks;
+		this.#config = config;
+		this.#seen = tasks.map(() => 0);
+	}
+
+	/** Takes in the counts of now; to be called several times a second. */
+	look(states: readonly NativeTaskState[]): void {
+		for (const [at, { skipped, done }] of states.entries()) {
+			if (done || skipped === this.#seen[at]) this.#tell(at, states[at]!, done);
+			this.#seen[at] = skipped;
+		}
+	}
+
+	/** Says what hasn't been said. */
+	finish(states: readonly NativeTaskState[]): void {
+		for (const [at, state] of states.entries()) this.#tell(at, state, true);
+	}
+
+	#tell(at: number, { skipped, total }: NativeTaskState, final: boolean): void {
+		if (skipped === 0 || this.#told.has(at)) return;
+		this.#told.add(at);
+		const { trackingPath, skipMask, hasCheck } = this.#config.tasks[at]!;
+		// later blocks of these are asked about when they are ready
+		const mayGrow = hasCheck || this.#config.edges.some(([, downstream]) => downstream === at);
 		const message = resumedText({
 			skipped,
 			total,
 			storePath: trackingPath,
 			hasMask: skipMask !== null,
 			hasCheck,
+			soFar: mayGrow && !final,
 		});
-		listener.onNotice(task, { level: 'info', code: 'resumed', message });
+		this.#listener.onNotice(this.#tasks[at]!, { level: 'info', code: 'resumed', message });
 	}
 }
