@@ -1,4 +1,4 @@
-// Every check of the code's form: rustfmt, clippy, biome, import direction.
+// Every check of the code's form: rustfmt, clippy, rustdoc, biome, import direction.
 import { pathToFileURL } from 'node:url';
 import { run, script } from './process.mjs';
 import { installPackages } from './setup.mjs';
@@ -16,6 +16,9 @@ export async function lint() {
 		'-D',
 		'warnings',
 	]);
+	await run('cargo', ['doc', '--workspace', '--no-deps', '--locked'], {
+		env: { RUSTDOCFLAGS: '-D warnings' },
+	});
 	await run('npx', ['biome', 'ci', '--error-on-warnings', '.']);
 	await run('node', ['scripts/import-direction.mjs']);
 }

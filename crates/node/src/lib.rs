@@ -1,8 +1,8 @@
 //! The Node addon: thin bindings over the other crates.
 //!
 //! Two kinds of calls cross. *Hot calls* are free functions without arguments: they read and write
-//! the thread's [`shared_buffer`] and return one number. All other calls return an envelope
-//! (see [`error`]), which `src/native.ts` unwraps.
+//! the thread's `shared_buffer` and return one number. All other calls return an envelope
+//! (see `error`), which `src/native.ts` unwraps.
 
 // napi's macros want `pub` items, though nobody links against this crate.
 #![allow(unreachable_pub)]

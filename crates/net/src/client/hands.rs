@@ -38,7 +38,7 @@ pub(super) struct Running {
 /// others.
 pub(super) const PAUSE_NANOS: u64 = 100_000_000;
 
-/// What [`Hands::take`] found.
+/// What `Hands::take` found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Take {
     /// This block is running now.
