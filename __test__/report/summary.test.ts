@@ -309,3 +309,13 @@ test('paint changes the symbols of tasks and nothing else', (t) => {
 	t.true(painted.includes('mws <✗> '));
 	t.is(painted.replaceAll(/<(.)>/g, '$1'), renderSummary(buggy));
 });
+
+test('what follows a name longer than the terminal stays in sight', (t) => {
+	const taskId = 'n'.repeat(60);
+	const [task] = clean.tasks;
+	const text = renderSummary({ ...clean, tasks: [{ ...task!, taskId }] }, { columns: 40 });
+	t.deepEqual(
+		text.split('\n').filter((line) => line.length > 40 && !line.includes(taskId)),
+		[],
+	);
+});

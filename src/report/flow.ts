@@ -11,12 +11,16 @@ export function flow(
 	separator: string,
 	columns: number,
 ): string[] {
-	const indent = ' '.repeat(stringWidth(head));
+	const width = stringWidth(head);
+	// Under a long name on a narrow terminal the rest would be pushed out of sight.
+	const indent = ' '.repeat(width <= columns / 2 ? width : 6);
+	// What stays at the end of a broken line needs its room, too.
+	const tail = separator.trimEnd().length;
 	const lines: string[] = [];
 	let line = '';
 	for (const item of items) {
 		const longer = line === '' ? head + item : line + separator + item;
-		if (line === '' || stringWidth(longer) <= columns) {
+		if (line === '' || stringWidth(longer) + tail <= columns) {
 			line = longer;
 			continue;
 		}
