@@ -1,3 +1,6 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import test from 'ava';
 import { Server } from '../../src/run/server.js';
 import { fixture, line, Scratch } from './scratch.js';
@@ -75,4 +78,17 @@ test(`${POISON}: several blocks at once in one worker`, async (t) => {
 	const again = Object.values(others).filter((calls) => calls > 1);
 	t.true(again.length <= 3, `${again}`);
 	t.true(again.every((calls) => calls === 2));
+});
+
+test('what a killed driver left of its notes is removed by the next run', async (t) => {
+	const parent = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+	const left = join(parent, `.bellis-notes-${process.pid}-left`);
+	mkdirSync(left, { mode: 0o700 });
+	const scratch = new Scratch(t);
+	const { line: state } = await new Server().runBlockwise(
+		storm(scratch, 100, { how: 'none', at: [] }),
+		scratch.quiet,
+	);
+	t.is(state!.completed, 100);
+	t.false(existsSync(left));
 });

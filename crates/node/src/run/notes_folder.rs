@@ -2,6 +2,7 @@
 //! die: a file for each, in memory where the system has a place for that.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,20 +32,27 @@ fn file_of(folder: &Path, worker: u32) -> PathBuf {
     folder.join(worker.to_string())
 }
 
+const PREFIX: &str = ".bellis-notes-";
+
 /// The folder; removed when dropped.
 pub(super) struct NotesFolder {
     folder: PathBuf,
+    /// Locked while the run lives, so that others can tell a folder that was left behind.
+    _hold: Option<File>,
     files: HashMap<WorkerId, Arc<dyn SharedWords>>,
 }
 
 impl NotesFolder {
     /// Makes it. A run goes on without, too: it only knows less of a dead worker then.
     pub(super) fn new(run_id: &str) -> Option<Self> {
-        let name = format!(".bellis-notes-{}-{run_id}", std::process::id());
+        let name = format!("{PREFIX}{}-{run_id}", std::process::id());
         let memory = PathBuf::from("/dev/shm");
         [memory, std::env::temp_dir()]
             .into_iter()
-            .find_map(|parent| make(parent.join(&name)).ok())
+            .find_map(|parent| {
+                remove_left_behind(&parent);
+                make(parent.join(&name)).ok()
+            })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -77,12 +85,41 @@ fn make(folder: PathBuf) -> io::Result<NotesFolder> {
     }
     builder.create(&folder)?;
     let made = NotesFolder {
+        _hold: hold(&folder)?,
         folder,
         files: HashMap::new(),
     };
     // Not every place keeps its promises.
     WordFile::create(&made.folder.join("trial"), NOTE_WORDS)?;
     Ok(made)
+}
+
+/// Locks a folder for as long as the file is open, or says that another process has. The lock goes with its process,
+/// however that ends, and holds across pid namespaces.
+#[cfg(unix)]
+fn hold(folder: &Path) -> io::Result<Option<File>> {
+    use rustix::fs::{flock, FlockOperation};
+    let file = File::open(folder)?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(Some(file))
+}
+
+#[cfg(not(unix))]
+fn hold(_: &Path) -> io::Result<Option<File>> {
+    Ok(None)
+}
+
+/// Removes the folders of runs whose process was killed before it could. Where nothing can be locked they stay.
+fn remove_left_behind(parent: &Path) {
+    let Ok(entries) = std::fs::read_dir(parent) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        if ours && matches!(hold(&entry.path()), Ok(Some(_))) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 impl Drop for NotesFolder {
