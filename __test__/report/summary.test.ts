@@ -154,7 +154,8 @@ test('failuresShown lists more, across tasks, and counts the rest', (t) => {
 		...failure,
 		stack: `Error: number ${i}`,
 	}));
-	const text = renderSummary(report([task({ failed: 9, failures })]), { failuresShown: 2 });
+	const logged = task({ failed: 9, failures, logDir: '/data/logs/mws' });
+	const text = renderSummary(report([logged]), { failuresShown: 2 });
 	t.true(
 		text.includes(
 			"    First 2 failures in task 'mws':\n      Error: number 0\n\n      Error: number 1\n",
@@ -162,6 +163,8 @@ test('failuresShown lists more, across tasks, and counts the rest', (t) => {
 	);
 	t.true(text.includes('      (+ 7 more failed blocks; see worker logs)'));
 	t.false(text.includes('number 2'));
+	const unlogged = renderSummary(report([task({ failed: 9, failures })]));
+	t.regex(unlogged, /\(\+ 8 more failed blocks\)$/m);
 });
 
 test('a thousand failures of 10 KB stay under 64 KB', (t) => {
@@ -171,7 +174,9 @@ test('a thousand failures of 10 KB stay under 64 KB', (t) => {
 		stack: 'x'.repeat(10_240),
 	}));
 	const text = renderSummary(
-		report([task({ total: 1_000, completed: 0, failed: 1_000, failures })]),
+		report([
+			task({ total: 1_000, completed: 0, failed: 1_000, failures, logDir: '/data/logs/mws' }),
+		]),
 		{
 			failuresShown: 1_000,
 		},

@@ -1,16 +1,8 @@
-import {
-	closeSync,
-	fstatSync,
-	mkdirSync,
-	mkdtempSync,
-	openSync,
-	readSync,
-	rmSync,
-	writeSync,
-} from 'node:fs';
+import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { WorkerLogs } from './launcher.js';
+import { makeFolder } from './make-folder.js';
 
 /** Longest piece of stderr that travels in an error: lines and bytes. */
 const TAIL_LINES = 50;
@@ -50,7 +42,7 @@ export function openOutput(logs: WorkerLogs, header: string): WorkerOutput {
 
 function open(path: string | null, header: string): OutputFile {
 	if (path === null) return { fd: openNameless(), start: 0 };
-	mkdirSync(dirname(path), { recursive: true });
+	makeFolder(dirname(path));
 	const fd = openSync(path, 'a+');
 	try {
 		writeSync(fd, `${header}\n`);

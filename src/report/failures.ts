@@ -21,9 +21,10 @@ export function failureLines(tasks: readonly TaskRunReport[], shown: number): st
 	for (const task of failed) {
 		if (left <= 0 || room <= 0) break;
 		const some: string[] = [];
+		const pointer = task.logDir === null ? '' : '; see worker logs';
 		let count = 0;
 		for (const failure of task.failures.slice(0, left)) {
-			const body = failureText(failure).split('\n');
+			const body = failureText(failure, pointer).split('\n');
 			const bytes = body.reduce((sum, line) => sum + Buffer.byteLength(line) + aroundLine, 0);
 			if (bytes > room) break;
 			room -= bytes;
@@ -38,14 +39,18 @@ export function failureLines(tasks: readonly TaskRunReport[], shown: number): st
 		lines.push(`${title} in task '${task.taskId}':`, ...some);
 		const more = task.failed - count;
 		if (more > 0) {
-			lines.push(`  (+ ${more} more failed block${more === 1 ? '' : 's'}; see worker logs)`);
+			lines.push(`  (+ ${more} more failed block${more === 1 ? '' : 's'}${pointer})`);
 		}
 	}
 	return lines;
 }
 
-/** A failure as its stack, or its name and message where it has none, capped with a note. */
-export function failureText(failure: FailureReport): string {
+/**
+ * A failure as its stack, or its name and message where it has none, capped with a note.
+ *
+ * @param pointer what the note ends with: where the rest is to be found
+ */
+export function failureText(failure: FailureReport, pointer = ''): string {
 	const headline = failure.message ? `${failure.name}: ${failure.message}` : failure.name;
 	// What stands for the stack of a worker that died is what it wrote last, which may not say why.
 	const { name, message, stack } = failure;
@@ -53,5 +58,5 @@ export function failureText(failure: FailureReport): string {
 	const whole = told ? failure.stack || headline : `${headline}\n${failure.stack}`;
 	const text = plainText(whole).trimEnd();
 	if (text.length <= longestFailure) return text;
-	return `${text.slice(0, longestFailure)}\n… (${text.length - longestFailure} more characters; see worker logs)`;
+	return `${text.slice(0, longestFailure)}\n… (${text.length - longestFailure} more characters${pointer})`;
 }

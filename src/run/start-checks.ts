@@ -3,6 +3,7 @@ import { checkModule } from '../functions/module-problems.js';
 import { hasLoader } from '../launchers/exec-argv.js';
 import type { Task } from '../task/task.js';
 import { trackingPathOf } from '../tracking/tracking-path.js';
+import { checkLogPlace } from './log-place.js';
 import type { ResolvedRunOptions } from './options.js';
 import { checkStorePlaces } from './store-places.js';
 import { workerFlags } from './worker-launch.js';
@@ -10,7 +11,7 @@ import { workerFlags } from './worker-launch.js';
 /**
  * Refuses what can't run before any store is opened or worker started: a task without a function, a
  * module that doesn't exist, TypeScript that nothing can load, resources beyond the budget, stores that
- * two tasks share. Functions that can't be sent are refused where they are encoded.
+ * two tasks share, a log directory that can't be. Functions that can't be sent are refused where they are encoded.
  */
 export function checkBeforeStart(tasks: readonly Task[], options: ResolvedRunOptions): void {
 	for (const [at, task] of tasks.entries()) {
@@ -25,6 +26,7 @@ export function checkBeforeStart(tasks: readonly Task[], options: ResolvedRunOpt
 		}
 	}
 	checkStorePlaces(tasks, options);
+	checkLogPlace(options);
 }
 
 function requireFunction(task: Task): void {
