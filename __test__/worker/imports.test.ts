@@ -34,6 +34,7 @@ test('a worker loads what it needs to run blocks, and no more', (t) => {
 		'block.ts',
 		'context.ts',
 		'errors.ts',
+		'fit.ts',
 		'functions/load.ts',
 		'functions/module-problems.ts',
 		'geometry/coordinate.ts',
