@@ -146,7 +146,6 @@ test('the launcher for Slurm works with a program that behaves like sbatch', asy
 	program(
 		'sbatch',
 		`for word; do case $word in --wrap=*) wrap=\${word#--wrap=};; --error=*) err=\${word#--error=};; esac; done
-mkdir -p "$(dirname "$err")"
 setsid sh -c "$wrap" >>"$err" 2>&1 </dev/null & echo $!; echo job >>'${folder}/jobs'`,
 	);
 	program('scancel', 'kill "$1"');

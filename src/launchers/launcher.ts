@@ -24,7 +24,7 @@ export interface LaunchSpec {
 	readonly logs: WorkerLogs;
 }
 
-/** Where a worker's output goes. Launchers for clusters pass the paths to their batch system. */
+/** Where a worker's output goes. Launchers for clusters pass the paths to their batch system; the run has made their folder. */
 export interface WorkerLogs {
 	/** File for stdout, appended to; null when no file is wanted. */
 	readonly out: string | null;

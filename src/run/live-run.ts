@@ -5,6 +5,7 @@ import { Context } from '../context.js';
 import { endedByStop, exitWords } from '../launchers/exit-words.js';
 import type { Exit, Handle, Launcher } from '../launchers/launcher.js';
 import { LocalLauncher } from '../launchers/local.js';
+import { makeFolder } from '../launchers/make-folder.js';
 import type {
 	NativeErrorReport,
 	NativeRunConfig,
@@ -232,6 +233,10 @@ export class LiveRun implements RunDriver {
 		const { functionReference, resourceTracking, config } = this.#config.tasks[at]!;
 		const ownClient = task.functionReference!.role === 'worker';
 		const workers = this.#config.tasks.reduce((count, { maxWorkers }) => count + maxWorkers, 0);
+		const folder = this.#logs.folders[at] ?? null;
+		const logs = workerLogs(this.#logs.mode, folder, workerId, workers > 1);
+		// Batch systems write the files themselves, and don't make folders for them.
+		if (logs.err !== null) makeFolder(dirname(logs.err));
 		return launchSpec({
 			task,
 			workerId,
@@ -250,7 +255,7 @@ export class LiveRun implements RunDriver {
 				resourceTracking,
 			}),
 			workerFunction: ownClient ? functionReference : null,
-			logs: workerLogs(this.#logs.mode, this.#logs.folders[at] ?? null, workerId, workers > 1),
+			logs,
 		});
 	}
 
