@@ -66,7 +66,7 @@ async function repeated(times, once) {
  */
 export async function measure({ quick = false, peers = true }) {
 	const repeats = quick ? 1 : 3;
-	const counts = quick ? [1, 4] : [1, 2, 4, 16, 64];
+	const counts = quick ? [1, 4, 16] : [1, 2, 4, 16, 64];
 	const results = [];
 	const add = (row) => {
 		results.push(row);
