@@ -28,7 +28,7 @@ const modes = {
 /** A launcher whose workers are programs of their own, as a cluster's would be. */
 async function startExternal(spec) {
 	const child = spawn(process.execPath, [external], {
-		env: { ...process.env, BELLIS_CONTEXT: spec.context.toEnv() },
+		env: { ...process.env, ...spec.env, ...spec.context.toEnv() },
 		stdio: ['ignore', 'ignore', 'inherit'],
 	});
 	const exited = new Promise((resolve) => {

@@ -53,9 +53,17 @@ test('a path and a stream together are refused', (t) => {
 	});
 });
 
+test('a path that cannot be written is refused at once, by name', (t) => {
+	const path = join(tmpdir(), 'no such folder', 'progress.jsonl');
+	const error = t.throws(() => new JsonProgressObserver({ path }), {
+		code: 'ERR_BELLIS_VALIDATION',
+	});
+	t.true(error?.message.includes(path));
+});
+
 test('only an observer on stdout claims stdout', (t) => {
 	t.true(new JsonProgressObserver().writesToStdout);
-	t.false(new JsonProgressObserver({ path: 'x' }).writesToStdout);
+	t.false(new JsonProgressObserver({ path: '/dev/null' }).writesToStdout);
 	t.false(new JsonProgressObserver({ stream: { write: () => true } }).writesToStdout);
 });
 

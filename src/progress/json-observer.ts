@@ -16,7 +16,7 @@ export interface JsonProgressOptions {
  * Writes one JSON line per task and event, with daisy's field names: `t`, `event` (`start`, `progress`, `finish`), `task`,
  * `total`, `ready`, `processing`, `completed`, `skipped`, `failed`, `orphaned`, `restarts`, `failures` (workers that failed).
  *
- * @throws ValidationError when both `path` and `stream` are given.
+ * @throws ValidationError when both `path` and `stream` are given, and for a path that can't be written.
  */
 export class JsonProgressObserver implements ProgressObserver {
 	readonly #options: JsonProgressOptions;
@@ -31,6 +31,8 @@ export class JsonProgressObserver implements ProgressObserver {
 			});
 		}
 		this.#options = options;
+		// At once: a run swallows what its observers throw, and a wrong path would go unnoticed.
+		if (options.path !== undefined) this.#file = openFile(options.path);
 		this.#now = options.now ?? (() => Date.now() / 1000);
 	}
 
@@ -41,7 +43,7 @@ export class JsonProgressObserver implements ProgressObserver {
 	}
 
 	onStart(states: Counts): void {
-		if (this.#options.path !== undefined) this.#file = openSync(this.#options.path, 'w');
+		if (this.#options.path !== undefined) this.#file ??= openFile(this.#options.path);
 		this.#write('start', states);
 	}
 
@@ -79,5 +81,18 @@ export class JsonProgressObserver implements ProgressObserver {
 		else if (this.#options.path === undefined) {
 			(this.#options.stream ?? process.stdout).write(text);
 		}
+	}
+}
+
+function openFile(path: string): number {
+	try {
+		return openSync(path, 'w');
+	} catch (cause) {
+		const { message } = cause as Error;
+		throw new ValidationError(`JsonProgressObserver can't write ${path}: ${message}`, {
+			path: 'path',
+			value: path,
+			cause,
+		});
 	}
 }
