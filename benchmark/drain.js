@@ -20,7 +20,7 @@ const cases = {
 	'3d-8000': { tasks: [task3d(20)], peer1: 1 },
 	'3d-64000': { tasks: [task3d(40)] },
 	'3d-1000000': { tasks: [task3d(100)], plain: 1, peer2: 1 },
-	chain: { tasks: chain3d(32) },
+	chain: { tasks: chain3d(32), peer2: 1 },
 	// the scheduler written by hand keeps no record to resume from
 	resumed: { tasks: [task3d(40)], plain: 0, resumed: true },
 };
