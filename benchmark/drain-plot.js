@@ -57,6 +57,7 @@ function draw(lines) {
 	);
 	const parts = [
 		`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="sans-serif" font-size="12">`,
+		'<title>Blocks per second from the scheduler alone against the number of blocks</title>',
 		`<rect width="${width}" height="${height}" fill="white"/>`,
 		`<text x="${margin.left}" y="18" font-size="14">Blocks per second from the scheduler alone, 3-D with context</text>`,
 	];
