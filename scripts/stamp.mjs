@@ -1,6 +1,6 @@
 // Remembers what a step was last run on, so that a second call doesn't build again what is up to date.
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { root } from './process.mjs';
 
@@ -26,20 +26,11 @@ export function digest(paths) {
 	for (const path of paths) {
 		const full = join(root, path);
 		if (!existsSync(full)) continue;
-		const files = readdirSafe(full) ? filesBelow(full) : [full];
+		const files = statSync(full).isDirectory() ? filesBelow(full) : [full];
 		for (const file of files)
 			hash.update(relative(root, file)).update('\0').update(readFileSync(file)).update('\0');
 	}
 	return hash.digest('hex');
-}
-
-function readdirSafe(path) {
-	try {
-		readdirSync(path);
-		return true;
-	} catch {
-		return false;
-	}
 }
 
 /**
