@@ -7,14 +7,13 @@ mod support;
 
 use std::fs;
 use std::path::Path;
-use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
 
 use bellis_tracking::{
     reset, reset_failed, Identity, LockTiming, Notice, OpenOptions, StoreReader, SystemFiles,
     TrackingError, TrackingStore,
 };
-use support::{line, Scratch};
+use support::{dead, line, Scratch};
 
 const LOCK: &str = "bellis.lock";
 
@@ -42,14 +41,6 @@ fn elsewhere() -> Identity {
 fn other_namespace() -> Identity {
     Identity {
         pid_namespace: Some("pid:[1]".to_owned()),
-        ..Identity::current()
-    }
-}
-
-fn dead() -> Identity {
-    Identity {
-        pid: u32::MAX - 1,
-        start_time: Some(1),
         ..Identity::current()
     }
 }
@@ -289,33 +280,6 @@ fn the_lock_is_renewed_by_a_thread_of_its_own() {
     is_locked(open(&path, OpenOptions::default()));
     drop(store);
     assert!(!lock.exists());
-}
-
-#[test]
-fn of_many_that_find_a_dead_lock_one_wins() {
-    for round in 0..20 {
-        let scratch = Scratch::new("race");
-        let path = scratch.join("store");
-        abandoned(&path, dead());
-        let (sender, results) = mpsc::channel();
-        let start = std::sync::Barrier::new(8);
-        std::thread::scope(|scope| {
-            for _ in 0..8 {
-                let (sender, path, start) = (sender.clone(), path.clone(), &start);
-                scope.spawn(move || {
-                    start.wait();
-                    sender.send(open(&path, OpenOptions::default())).unwrap();
-                });
-            }
-        });
-        drop(sender);
-        let (won, lost): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
-        assert_eq!(won.len(), 1, "round {round}");
-        for result in lost {
-            is_locked(result);
-        }
-        won.into_iter().next().unwrap().unwrap().close().unwrap();
-    }
 }
 
 #[test]

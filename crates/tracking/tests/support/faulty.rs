@@ -13,6 +13,9 @@ use std::time::SystemTime;
 
 use bellis_tracking::{ChunkFile, EntryKind, Files, SystemFiles};
 
+use super::process::Process;
+use super::turns::Turns;
+
 /// What an operation does to the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
@@ -29,6 +32,7 @@ pub enum Operation {
     RemoveDir,
     SyncDir,
     Touch,
+    Modified,
     CreateChunk,
     OpenChunk,
     Length,
@@ -42,7 +46,13 @@ impl Operation {
     fn changes_the_disk(self) -> bool {
         !matches!(
             self,
-            Self::Kind | Self::Read | Self::List | Self::OpenChunk | Self::Length | Self::ReadAt
+            Self::Kind
+                | Self::Read
+                | Self::List
+                | Self::Modified
+                | Self::OpenChunk
+                | Self::Length
+                | Self::ReadAt
         )
     }
 }
@@ -53,6 +63,8 @@ struct State {
     changes: u64,
     /// The change at which the power goes.
     cut_at: Option<u64>,
+    /// Only this process goes then, and what it wrote stays.
+    process: Option<Arc<Process>>,
     is_cut: bool,
     /// Files whose content is not on the disk.
     unsynced: BTreeSet<PathBuf>,
@@ -65,6 +77,8 @@ struct State {
 pub struct FaultyFiles {
     state: Arc<Mutex<State>>,
     mapping_is_unsafe: bool,
+    /// The turns that its operations wait for, and the thread that makes them.
+    turns: Option<(Arc<Turns>, usize)>,
 }
 
 #[derive(Debug)]
@@ -80,6 +94,21 @@ impl FaultyFiles {
         let files = Self::default();
         files.state.lock().unwrap().cut_at = Some(at);
         files
+    }
+
+    /// The process is killed at change number `at`, counted from 0.
+    pub fn killed_at(at: u64, process: Arc<Process>) -> Self {
+        let files = Self::cut_at(at);
+        files.state.lock().unwrap().process = Some(process);
+        files
+    }
+
+    /// Each operation waits for a turn of this thread.
+    pub fn taking_turns(self, turns: &Arc<Turns>, thread: usize) -> Self {
+        Self {
+            turns: Some((Arc::clone(turns), thread)),
+            ..self
+        }
     }
 
     /// All files count as lying on a network file system.
@@ -112,6 +141,9 @@ impl FaultyFiles {
     }
 
     fn at(&self, operation: Operation, path: &Path) -> io::Result<()> {
+        if let Some((turns, thread)) = &self.turns {
+            turns.wait(*thread);
+        }
         let mut state = self.state.lock().unwrap();
         state.log.push((operation, path.to_owned()));
         if let Some((fault, text, errno)) = &state.fault {
@@ -128,11 +160,10 @@ impl FaultyFiles {
         }
         if !state.is_cut && state.cut_at == Some(state.changes) {
             state.is_cut = true;
-            // What was never synced may be lost: the worst case is that all of it is.
-            for path in std::mem::take(&mut state.unsynced) {
-                if let Ok(file) = OpenOptions::new().write(true).open(&path) {
-                    file.set_len(0).unwrap();
-                }
+            if let Some(process) = &state.process {
+                process.kill();
+            } else {
+                state.lose_unsynced();
             }
         }
         state.changes += 1;
@@ -149,6 +180,17 @@ impl FaultyFiles {
 
     fn is_synced(&self, path: &Path) {
         self.state.lock().unwrap().unsynced.remove(path);
+    }
+}
+
+impl State {
+    /// What was never synced may be lost: the worst case is that all of it is.
+    fn lose_unsynced(&mut self) {
+        for path in std::mem::take(&mut self.unsynced) {
+            if let Ok(file) = OpenOptions::new().write(true).open(&path) {
+                file.set_len(0).unwrap();
+            }
+        }
     }
 }
 
@@ -249,6 +291,7 @@ impl Files for FaultyFiles {
     }
 
     fn modified(&self, path: &Path) -> io::Result<SystemTime> {
+        self.at(Operation::Modified, path)?;
         SystemFiles.modified(path)
     }
 

@@ -3,13 +3,15 @@
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)]
 
 pub mod faulty;
+pub mod process;
+pub mod turns;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bellis_core::{BlockRecord, BlockStats};
-use bellis_tracking::{Layout, StoredFit, StoredRoi};
+use bellis_tracking::{Identity, Layout, StoredFit, StoredRoi};
 use serde_json::Value;
 
 /// A directory that is removed at the end of a test.
@@ -78,6 +80,15 @@ pub fn line_with(offset: i64, total: i64, block: i64, context: i64, fit: StoredF
         fit,
     )
     .unwrap()
+}
+
+/// A process of this machine that has ended.
+pub fn dead() -> Identity {
+    Identity {
+        pid: u32::MAX - 1,
+        start_time: Some(1),
+        ..Identity::current()
+    }
 }
 
 pub fn record(worker_id: u32, wall_seconds: f64) -> BlockRecord {
