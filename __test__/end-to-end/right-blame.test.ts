@@ -23,7 +23,7 @@ const storm = (scratch: Scratch, blocks: number, poison: Record<string, unknown>
 		},
 	);
 
-for (const how of ['abort', 'kill', 'exit']) {
+for (const how of ['abort', 'kill', 'exit', 'stop', 'cut']) {
 	test(`${POISON}: among thousands of shortest blocks (${how})`, async (t) => {
 		const scratch = new Scratch(t);
 		const task = storm(scratch, 20_000, { how, at: [7_000, 15_000] });

@@ -3,9 +3,9 @@
 //! it hadn't sent; with this its driver knows which block it died of, and nothing runs twice.
 //!
 //! Layout, in words of 64 bits: 0 the layout's name; 1 and 2 the token of the connection that writes,
-//! the first one 0 while nobody does; 3 the number of results so far; 4 how many blocks run beyond the
-//! slots; from 8 on, [`SLOTS`] pairs of a running block plus one and its start; from [`RING`] on, the
-//! last [`RESULTS`] results of 8 words each.
+//! the first one 0 while nobody does (what was written stays until somebody does); 3 the number of
+//! results so far; 4 how many blocks run beyond the slots; from 8 on, [`SLOTS`] pairs of a running
+//! block plus one and its start; from [`RING`] on, the last [`RESULTS`] results of 8 words each.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -180,7 +180,9 @@ pub(crate) fn last_words(
 ) -> Option<LastWords> {
     let words = usable(shared)?;
     let read = |at: usize| words[at].load(Ordering::Acquire);
-    if read(NAME) != LAYOUT || (read(OWNER), read(OWNER_REST)) != owner(token) {
+    let (first, rest) = owner(token);
+    let theirs = [first, 0].contains(&read(OWNER)) && read(OWNER_REST) == rest;
+    if read(NAME) != LAYOUT || !theirs {
         return None;
     }
     let count = read(COUNT);
@@ -337,10 +339,12 @@ mod tests {
         assert!(Notebook::claim(&page, &other).is_none());
         assert_eq!(last_words(&*page, &other, 0), None);
         drop(first);
-        assert_eq!(last_words(&*page, &TOKEN, 0), None);
+        // Closed, and readable until somebody else begins.
+        assert!(last_words(&*page, &TOKEN, 0).is_some());
         let second = Notebook::claim(&page, &other);
         assert!(second.is_some());
         assert!(last_words(&*page, &other, 0).is_some());
+        assert_eq!(last_words(&*page, &TOKEN, 0), None);
     }
 
     #[test]

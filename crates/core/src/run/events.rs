@@ -115,6 +115,17 @@ pub enum Event<'a> {
         /// One for each block.
         answers: &'a [CheckAnswer],
     },
+    /// What a lost worker wrote down where its driver can read it, as far as that goes beyond what was
+    /// told of it before. To be told before its `WorkerExited`, when nothing more can be written, and
+    /// earlier as well if the driver likes: the last one counts.
+    LastWords {
+        /// The connection that ended.
+        conn: ConnectionId,
+        /// Blocks that it finished and whose results never came.
+        results: &'a [BlockResult],
+        /// The blocks that ran; `None` where that isn't known.
+        running: Option<&'a [BlockIndex]>,
+    },
     /// Somebody wants the run to stop (a signal, an `AbortSignal`).
     ///
     /// Running blocks get the shutdown grace. A second one within a second is the same one; a later

@@ -2,6 +2,7 @@
 
 use super::actions::KillReason;
 use super::connections::Connection;
+use super::losses::LossKind;
 use super::workers::EndCause;
 use super::{ConnectionId, ErrorReport, ExitKind, FailureKind, Nanos, Outbox, Run, WorkerId};
 use crate::{BlockIndex, TaskIndex};
@@ -12,6 +13,7 @@ use crate::{BlockIndex, TaskIndex};
 pub(super) struct Limbo {
     pub(super) conn: ConnectionId,
     pub(super) connection: Connection,
+    pub(super) kind: LossKind,
     pub(super) resumable: bool,
     /// Whose end settles it.
     pub(super) death_of: WorkerId,

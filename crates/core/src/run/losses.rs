@@ -67,7 +67,7 @@ impl Run {
         if let Some(reason) = kind.close_reason() {
             out.push(Action::CloseConnection { conn, reason });
         }
-        let verdict = self.judge(&connection, kind, running, timed_out);
+        let verdict = self.judge(&connection, kind, running, timed_out, self.now);
         let timed_out = kind == LossKind::TimedOut
             || verdict
                 .blamed
@@ -78,6 +78,7 @@ impl Run {
         let limbo = Limbo {
             conn,
             connection,
+            kind,
             resumable: wait.is_some_and(|wait| wait.resumable),
             death_of: wait.map_or(worker, |wait| wait.death_of),
             until: wait.map_or(self.now, |wait| self.now + wait.period),
@@ -96,13 +97,14 @@ impl Run {
         }
     }
 
-    /// Which blocks are to blame. Only what ran can be.
-    fn judge(
+    /// Which blocks are to blame for a loss at this time. Only what ran can be.
+    pub(super) fn judge(
         &self,
         connection: &Connection,
         kind: LossKind,
         running: Option<&[BlockIndex]>,
         timed_out: &[BlockIndex],
+        lost_at: Nanos,
     ) -> Verdict {
         let mut verdict = Verdict::default();
         let blameless = matches!(
@@ -114,7 +116,7 @@ impl Run {
         }
         let in_hand =
             |block: &BlockIndex| connection.in_hand.iter().any(|held| held.block == *block);
-        let quiet = self.now - connection.last_progress;
+        let quiet = lost_at - connection.last_progress;
         let settled =
             kind != LossKind::Silent && quiet >= self.config.timing.prefetch_time.times(10);
         let mut ran = match running {
@@ -135,7 +137,7 @@ impl Run {
             let is_late = |block: &BlockIndex| {
                 connection
                     .began(*block)
-                    .is_some_and(|at| self.now - at >= timeout)
+                    .is_some_and(|at| lost_at - at >= timeout)
             };
             late = ran.iter().copied().filter(is_late).collect();
         }

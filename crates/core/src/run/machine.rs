@@ -147,6 +147,11 @@ impl Run {
             }
             Event::StartFailed { worker, error } => self.on_start_failed(worker, error, out),
             Event::WorkerExited { worker, exit } => self.on_worker_exited(worker, exit, out),
+            Event::LastWords {
+                conn,
+                results,
+                running,
+            } => self.on_last_words(conn, results, running, out),
             Event::Checked { task, answers } => self.on_checked(task, answers, out),
             Event::Interrupt => self.on_interrupt(out),
             Event::Abort => self.on_abort(out),

@@ -18,6 +18,7 @@ mod exits;
 mod failures;
 mod grants;
 mod ids;
+mod last_words;
 mod limbo;
 mod liveness;
 mod losses;

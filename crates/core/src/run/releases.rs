@@ -1,11 +1,14 @@
 //! Blocks that come back: finished, failed, or untouched.
 
 use super::actions::ShutdownReason;
+use super::blocks::Blocks;
+use super::connections::Connection;
 use super::losses::LossKind;
-use super::workers::EndCause;
+use super::task_run::TaskRun;
+use super::workers::{EndCause, Worker};
 use super::{
     BlockResult, BlockStatus, ConnectionId, ErrorReport, FailureKind, Nanos, OnBlockError, Outbox,
-    Run, RunError, WorkerId,
+    Run, RunConfig, RunError, WorkerId,
 };
 use crate::{BlockIndex, BlockRecord, BlockStats, TaskIndex};
 
@@ -33,78 +36,20 @@ impl Run {
         if let Some(last) = results.last().filter(|_| connection.clock.is_vague()) {
             connection.clock.observe(now, last.ended, None);
         }
-        let epoch = self.config.unix_seconds_at_zero;
-        let (mut finished, mut spent) = (0, Nanos::ZERO);
-        let mut failed: Vec<&BlockResult> = Vec::new();
-        let mut timed_out: Vec<BlockIndex> = Vec::new();
-        let mut error = None;
-        for result in results {
-            if result.status == BlockStatus::TimedOut {
-                // Held until the worker is known to be dead.
-                if connection
-                    .in_hand
-                    .iter()
-                    .any(|held| held.block == result.block)
-                {
-                    timed_out.push(result.block);
-                }
-                continue;
-            }
-            let Some(held) = connection.drop_block(result.block) else {
-                continue;
-            };
-            let began = connection.clock.map(result.started, held.granted, now);
-            let ended = connection.clock.map(result.ended, began, now);
-            row.record_block(began, ended);
-            finished += 1;
-            spent = spent + (ended - began);
-            if result.status == BlockStatus::Failed {
-                failed.push(result);
-                continue;
-            }
-            if state.config.resource_tracking && result.stats.is_none() {
-                self.blocks.give_back(task, result.block);
-                error = Some(RunError::NoMeasurements {
-                    task,
-                    block: result.block,
-                });
-                break;
-            }
-            let record = BlockRecord {
-                stats: result.stats,
-                worker_id: worker.0,
-                sent_at: epoch + began.as_secs_f64(),
-                returned_at: epoch + ended.as_secs_f64(),
-            };
-            if let Err(refused) = self.blocks.complete(task, result.block, &record) {
-                self.blocks.give_back(task, result.block);
-                error = Some(refused);
-                break;
-            }
-            if !state.suspects.is_empty() {
-                state.suspects.remove(&result.block);
-            }
-            state.round_trip.add((ended - began).as_secs_f64());
-            if let Some(stats) = &result.stats {
-                state.measured.add(stats);
-            }
-        }
-        if finished > 0 {
-            connection.last_progress = now;
-            connection.unmoved = false;
-            state.quiet_since = now;
-            state.prefetch.observe(finished, spent, &self.config.timing);
-            self.skips_pending = true;
-        }
-        if let Some(error) = error {
-            for result in failed {
-                self.blocks.give_back(task, result.block);
-            }
-            self.fail(error, out);
+        let mut ledger = Ledger {
+            now,
+            config: &self.config,
+            blocks: &mut self.blocks,
+            task,
+            state,
+            worker,
+            row,
+        };
+        let entries = ledger.enter(connection, results);
+        self.skips_pending |= entries.finished > 0;
+        let timed_out = entries.timed_out.clone();
+        if !self.conclude(conn, task, worker, entries, out) {
             return;
-        }
-        for result in failed {
-            self.on_thrown(conn, task, worker, result, out);
         }
         if !timed_out.is_empty() {
             self.lose(conn, LossKind::TimedOut, None, &timed_out, out);
@@ -112,6 +57,28 @@ impl Run {
         self.queue_up(conn);
         self.touch(task);
         self.touch_downstream(task);
+    }
+
+    /// Results were entered: what follows from failures among them. False when the run has failed.
+    pub(super) fn conclude(
+        &mut self,
+        conn: ConnectionId,
+        task: TaskIndex,
+        worker: WorkerId,
+        entries: Entries<'_>,
+        out: &mut Outbox,
+    ) -> bool {
+        if let Some(error) = entries.error {
+            for result in entries.failed {
+                self.blocks.give_back(task, result.block);
+            }
+            self.fail(error, out);
+            return false;
+        }
+        for result in entries.failed {
+            self.on_thrown(conn, task, worker, result, out);
+        }
+        true
     }
 
     fn on_thrown(
@@ -180,6 +147,102 @@ impl Run {
             self.queue_up(conn);
         }
         self.touch(task);
+    }
+}
+
+/// Where results are written down: the states of blocks, and the accounts of a task and a worker.
+pub(super) struct Ledger<'a> {
+    pub(super) now: Nanos,
+    pub(super) config: &'a RunConfig,
+    pub(super) blocks: &'a mut Blocks,
+    pub(super) task: TaskIndex,
+    pub(super) state: &'a mut TaskRun,
+    pub(super) worker: WorkerId,
+    pub(super) row: &'a mut Worker,
+}
+
+/// What was entered, and what wasn't but has to be seen to.
+#[derive(Default)]
+pub(super) struct Entries<'r> {
+    /// Blocks that came to an end.
+    pub(super) finished: usize,
+    failed: Vec<&'r BlockResult>,
+    /// Blocks past their deadlines, which stay in hand.
+    pub(super) timed_out: Vec<BlockIndex>,
+    /// Something that couldn't be written down.
+    error: Option<RunError>,
+}
+
+impl Ledger<'_> {
+    /// Enters the results of blocks that the connection has in hand, and takes them out of its hands.
+    pub(super) fn enter<'r>(
+        &mut self,
+        connection: &mut Connection,
+        results: &'r [BlockResult],
+    ) -> Entries<'r> {
+        let (task, worker, now) = (self.task, self.worker, self.now);
+        let epoch = self.config.unix_seconds_at_zero;
+        let mut entries = Entries::default();
+        let mut spent = Nanos::ZERO;
+        for result in results {
+            if result.status == BlockStatus::TimedOut {
+                // Held until the worker is known to be dead.
+                if connection
+                    .in_hand
+                    .iter()
+                    .any(|held| held.block == result.block)
+                {
+                    entries.timed_out.push(result.block);
+                }
+                continue;
+            }
+            let Some(held) = connection.drop_block(result.block) else {
+                continue;
+            };
+            let began = connection.clock.map(result.started, held.granted, now);
+            let ended = connection.clock.map(result.ended, began, now);
+            self.row.record_block(began, ended);
+            entries.finished += 1;
+            spent = spent + (ended - began);
+            if result.status == BlockStatus::Failed {
+                entries.failed.push(result);
+                continue;
+            }
+            if self.state.config.resource_tracking && result.stats.is_none() {
+                self.blocks.give_back(task, result.block);
+                entries.error = Some(RunError::NoMeasurements {
+                    task,
+                    block: result.block,
+                });
+                break;
+            }
+            let record = BlockRecord {
+                stats: result.stats,
+                worker_id: worker.0,
+                sent_at: epoch + began.as_secs_f64(),
+                returned_at: epoch + ended.as_secs_f64(),
+            };
+            if let Err(refused) = self.blocks.complete(task, result.block, &record) {
+                self.blocks.give_back(task, result.block);
+                entries.error = Some(refused);
+                break;
+            }
+            if !self.state.suspects.is_empty() {
+                self.state.suspects.remove(&result.block);
+            }
+            self.state.round_trip.add((ended - began).as_secs_f64());
+            if let Some(stats) = &result.stats {
+                self.state.measured.add(stats);
+            }
+        }
+        if entries.finished > 0 {
+            connection.last_progress = now;
+            connection.unmoved = false;
+            self.state.quiet_since = now;
+            let timing = &self.config.timing;
+            self.state.prefetch.observe(entries.finished, spent, timing);
+        }
+        entries
     }
 }
 

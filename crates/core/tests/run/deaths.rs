@@ -1,8 +1,8 @@
 //! Workers that die, fall silent, come back, or run too long.
 
 use bellis_core::run::{
-    CloseReason, ExitKind, FailureKind, KillReason, Nanos, OnBlockError, ShutdownReason,
-    TaskConfig, WorkerEnd,
+    BlockStatus, CloseReason, ExitKind, FailureKind, KillReason, Nanos, OnBlockError,
+    ShutdownReason, TaskConfig, WorkerEnd,
 };
 use bellis_core::TaskIndex;
 
@@ -128,6 +128,49 @@ fn a_worker_that_falls_silent_with_many_blocks_in_hand_has_them_tried_alone() {
     assert_eq!(stage.failure().block, None);
     stage.expect([Told::Start(0, 1)]);
     assert_eq!(stage.counters().failed_attempts, 0);
+}
+
+#[test]
+fn what_a_silent_worker_wrote_down_says_which_block_ran_and_which_are_done() {
+    let (mut stage, conn, hand) = with_full_hands();
+    stage.wait(SECOND.times(6));
+    stage.expect([
+        Told::Close(conn, CloseReason::Silent),
+        Told::Kill(0, KillReason::Lost),
+    ]);
+    let before = stage.counters().completed;
+    // It is read more than once; only the last one can be sure.
+    stage.last_words(conn, &hand[..1], &[hand[1]]);
+    stage.last_words(conn, &hand[1..2], &[hand[2]]);
+    assert_eq!(stage.counters().completed, before + 2);
+    stage.expect_nothing();
+    stage.exit(0, ExitKind::Signal(9));
+    let failure = stage.failure();
+    assert_eq!(failure.block.map(|block| block.0), Some(hand[2]));
+    stage.expect([Told::Start(0, 1)]);
+    assert_eq!(stage.counters().failed_attempts, 1);
+    // The worker is forgotten: nobody says anything about it any more.
+    stage.last_words(conn, &hand[3..4], &[hand[4]]);
+    assert_eq!(stage.counters().completed, before + 2);
+}
+
+#[test]
+fn a_block_that_ran_too_long_stays_late_whatever_its_worker_wrote_down() {
+    let (mut stage, conn) = at_work(2, workers(1));
+    let late = stage.result(0, BlockStatus::TimedOut);
+    stage.tell(bellis_core::run::Event::Released {
+        conn,
+        results: &[late],
+    });
+    stage.expect([
+        Told::Close(conn, CloseReason::TimedOut),
+        Told::Kill(0, KillReason::TimedOut),
+    ]);
+    stage.last_words(conn, &[0], &[]);
+    stage.exit(0, ExitKind::Signal(9));
+    assert_eq!(stage.failure().kind, FailureKind::TimedOut);
+    stage.expect([Told::Start(0, 1)]);
+    assert_eq!(stage.counters().completed, 0);
 }
 
 #[test]

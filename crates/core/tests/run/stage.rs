@@ -240,6 +240,20 @@ impl Stage {
         self.names.free(conn);
     }
 
+    /// What a worker of a lost connection had written down.
+    pub(crate) fn last_words(&mut self, conn: ConnectionId, done: &[u64], running: &[u64]) {
+        let results: Vec<BlockResult> = done
+            .iter()
+            .map(|block| self.result(*block, BlockStatus::Success))
+            .collect();
+        let running: Vec<BlockIndex> = running.iter().copied().map(BlockIndex).collect();
+        self.tell(Event::LastWords {
+            conn,
+            results: &results,
+            running: Some(&running),
+        });
+    }
+
     pub(crate) fn resume(&mut self, previous: ConnectionId, held: &[u64]) -> ConnectionId {
         let conn = self.names.allocate();
         let held: Vec<BlockIndex> = held.iter().copied().map(BlockIndex).collect();

@@ -122,12 +122,36 @@ impl Model {
 
     /// Looks at what the run answers.
     pub(crate) fn after(&mut self, plan: &Plan, run: &Run, event: &Event<'_>, out: &Outbox) {
+        // Others may be granted what this made ready.
+        if let Event::LastWords { conn, results, .. } = event {
+            self.inherit(plan, run, *conn, results);
+        }
         for action in out.actions() {
             let late = matches!(action, Action::Shutdown { .. } | Action::KillWorker { .. });
             assert!(!self.finished || late, "after the end: {action:?}");
             self.take(plan, event, action, out);
         }
         self.check(plan, run);
+    }
+
+    /// What a dead worker had finished counts if the run was still waiting for that: all or nothing.
+    fn inherit(&mut self, plan: &Plan, run: &Run, conn: ConnectionId, results: &[BlockResult]) {
+        let Some(task) = self.lost.get(&conn).map(|peer| peer.task) else {
+            return;
+        };
+        let done: Vec<usize> = results
+            .iter()
+            .filter(|result| result.status == BlockStatus::Success)
+            .map(|result| result.block.0 as usize)
+            .filter(|block| self.blocks[task][*block] == State::Out(conn))
+            .collect();
+        let counted = &run.snapshot().tasks[task];
+        let more = (counted.completed - counted.skipped).saturating_sub(self.completed(task));
+        let whole = more == 0 || more == done.len() as u64;
+        assert!(whole || self.store_breaks(plan), "{more} of {done:?}");
+        for block in &done[..done.len().min(more as usize)] {
+            self.blocks[task][*block] = State::Completed;
+        }
     }
 
     fn take(&mut self, plan: &Plan, event: &Event<'_>, action: &Action, out: &Outbox) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bellis_core::run::{ConnectionId, Event, ExitKind, Hello, Nanos, WorkerId};
-use bellis_core::TaskIndex;
+use bellis_core::{BlockIndex, TaskIndex};
 
 use crate::plan::{MILLI, SECOND};
 use crate::world::{exit, Happening, Message, Peer, Process, World};
@@ -160,9 +160,35 @@ impl World {
         if std::mem::replace(&mut process.exit_told, true) {
             return;
         }
+        for peer in self.processes[&worker].peers.clone() {
+            self.read_notes(peer);
+        }
         self.tell(Event::WorkerExited {
             worker: WorkerId(worker),
             exit: &exit(kind),
+        });
+    }
+
+    /// Now and then it is known what a dead worker had done and what it ran.
+    fn read_notes(&mut self, peer: usize) {
+        let local = self.peers[peer].local;
+        if !local || self.peers[peer].open || self.dice.chance(400) {
+            return;
+        }
+        let timeout = self.plan.tasks[self.task_of(peer)].config.timeout;
+        let mut results = std::mem::take(&mut self.peers[peer].done);
+        // Of a block that ran too long the run knows already, or not: that is another matter.
+        results.retain(|result| result.ended - result.started < timeout);
+        let running: Vec<BlockIndex> = self.peers[peer]
+            .running
+            .keys()
+            .copied()
+            .map(BlockIndex)
+            .collect();
+        self.tell(Event::LastWords {
+            conn: self.peers[peer].conn,
+            results: &results,
+            running: Some(&running),
         });
     }
 }

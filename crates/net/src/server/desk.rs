@@ -17,6 +17,7 @@ use tokio::sync::Notify;
 
 use super::commands::Command;
 use super::host::{Host, Notice, StrangerReason};
+use super::legacies::Legacies;
 use super::peer::Peer;
 use super::sessions::Sessions;
 use super::strangers::Strangers;
@@ -54,6 +55,9 @@ pub(super) struct Desk {
     ids: ConnectionIds,
     pub(super) peers: Table,
     sessions: Sessions,
+    legacies: Legacies,
+    /// Words of workers that were thrown out while the run's wishes were being done.
+    unsaid: Vec<(ConnectionId, LastWords)>,
     strangers: Strangers,
     epoch: Instant,
     /// When the run will be told the time.
@@ -87,6 +91,8 @@ impl Desk {
             ids: ConnectionIds::new(),
             peers: Table::default(),
             sessions: Sessions::default(),
+            legacies: Legacies::default(),
+            unsaid: Vec::new(),
             strangers: Strangers::default(),
             epoch,
             armed: Nanos::MAX,
@@ -130,6 +136,9 @@ impl Desk {
         }
         outbox.clear();
         self.outbox = outbox;
+        while let Some((conn, words)) = self.unsaid.pop() {
+            self.tell_last_words(conn, words);
+        }
         if self
             .run
             .next_deadline()
@@ -204,6 +213,10 @@ impl Desk {
                 self.host.borrow_mut().forget(*worker);
             }
             Command::WorkerExited { worker, exit } => {
+                let notes = self.host.borrow_mut().notes(*worker);
+                if let Some((conn, words)) = self.legacies.close(*worker, notes.as_deref()) {
+                    self.tell_last_words(conn, words);
+                }
                 self.tell(Event::WorkerExited {
                     worker: *worker,
                     exit,
@@ -237,6 +250,7 @@ impl Desk {
         let Some(peer) = self.peers.get(conn) else {
             return;
         };
+        peer.worker = Some(worker);
         if !peer.remote {
             peer.notes = self.host.borrow_mut().notes(worker);
         }
@@ -427,49 +441,52 @@ impl Desk {
             self.turned_away(address, StrangerReason::Malformed(what.to_owned()));
         }
         if let Some(peer) = self.peers.unseat(conn, Some(CloseReason::Malformed)) {
-            self.tell_disconnected(&peer);
+            self.tell_disconnected(peer);
         }
     }
 
     /// The run has forgotten this connection.
     fn throw_out(&mut self, conn: ConnectionId, reason: CloseReason) {
-        if let Some(peer) = self.peers.unseat(conn, Some(reason)) {
-            if reason != CloseReason::Replaced {
-                self.sessions.ended(peer.token);
+        if let Some(mut peer) = self.peers.unseat(conn, Some(reason)) {
+            if reason == CloseReason::Replaced {
+                return;
             }
+            self.sessions.ended(peer.token);
+            let words = words_of(&mut peer);
+            self.legacies.keep(&peer);
+            self.unsaid.extend(words.map(|words| (conn, words)));
         }
+    }
+
+    /// What is in the notes of a worker whose connection has ended.
+    fn tell_last_words(&mut self, conn: ConnectionId, words: LastWords) {
+        let (results, running) = translate::last_words(words);
+        self.tell(Event::LastWords {
+            conn,
+            results: &results,
+            running: running.as_deref(),
+        });
     }
 
     /// Nothing more comes from this connection; its name is free.
     pub(super) fn disconnected(&mut self, conn: ConnectionId) {
         if let Some(peer) = self.peers.unseat(conn, None) {
-            self.tell_disconnected(&peer);
+            self.tell_disconnected(peer);
         }
         self.ids.free(conn);
     }
 
-    fn tell_disconnected(&mut self, peer: &Peer) {
+    fn tell_disconnected(&mut self, mut peer: Peer) {
         let now = self.now();
-        let words = match &peer.notes {
-            Some(notes) if !peer.said_goodbye => {
-                last_words(&**notes, &peer.token, peer.results).unwrap_or_default()
-            }
-            _ => LastWords::default(),
-        };
-        if !words.results.is_empty() {
-            let results: Vec<BlockResult> = words
-                .results
-                .into_iter()
-                .map(translate::block_result)
-                .collect();
+        let words = words_of(&mut peer).unwrap_or_default();
+        self.legacies.keep(&peer);
+        let (results, running) = translate::last_words(words);
+        if !results.is_empty() {
             self.tell(Event::Released {
                 conn: peer.conn,
                 results: &results,
             });
         }
-        let running: Option<Vec<BlockIndex>> = words
-            .running
-            .map(|running| running.into_iter().map(BlockIndex).collect());
         let loss = if peer.said_goodbye {
             self.sessions.ended(peer.token);
             Loss::Goodbye
@@ -484,4 +501,12 @@ impl Desk {
             loss,
         });
     }
+}
+
+/// What a peer has written down beyond what came from it, which counts as come from here on.
+fn words_of(peer: &mut Peer) -> Option<LastWords> {
+    let notes = peer.notes.as_deref().filter(|_| !peer.said_goodbye)?;
+    let words = last_words(notes, &peer.token, peer.results)?;
+    peer.results += words.results.len() as u64;
+    Some(words)
 }

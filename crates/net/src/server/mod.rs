@@ -8,6 +8,7 @@ mod desk;
 mod handshake;
 mod host;
 mod keeper;
+mod legacies;
 mod listener;
 mod peer;
 mod sessions;

@@ -4,7 +4,7 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use bellis_core::run::ConnectionId;
+use bellis_core::run::{ConnectionId, WorkerId};
 use bellis_core::BlockIndex;
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
@@ -31,8 +31,10 @@ pub(super) struct Peer {
     pub(super) token: ResumeToken,
     /// `Released` messages in the life of this worker.
     pub(super) received: u64,
-    /// Results in those messages.
+    /// Results that came from it: in those messages, and by its notes.
     pub(super) results: u64,
+    /// Its number in the run, once it is welcome.
+    pub(super) worker: Option<WorkerId>,
     /// What it writes down while it works.
     pub(super) notes: Option<Arc<dyn SharedWords>>,
     /// What it said would be running at its end.
@@ -80,6 +82,7 @@ impl Peer {
             token,
             received: 0,
             results: 0,
+            worker: None,
             notes: None,
             last_words: None,
             said_goodbye: false,

@@ -4,6 +4,7 @@ use bellis_core::run::{self, BlockStatus, Nanos};
 use bellis_core::{BlockIndex, BlockStats};
 
 use crate::message::{self, Outcome, Stats};
+use crate::notes::LastWords;
 
 pub(super) fn block_result(result: message::BlockResult) -> run::BlockResult {
     let mut translated = run::BlockResult {
@@ -24,6 +25,15 @@ pub(super) fn block_result(result: message::BlockResult) -> run::BlockResult {
         Outcome::TimedOut => translated.status = BlockStatus::TimedOut,
     }
     translated
+}
+
+/// Results, and what ran.
+pub(super) fn last_words(words: LastWords) -> (Vec<run::BlockResult>, Option<Vec<BlockIndex>>) {
+    let running = words.running;
+    (
+        words.results.into_iter().map(block_result).collect(),
+        running.map(|running| running.into_iter().map(BlockIndex).collect()),
+    )
 }
 
 fn block_stats(stats: Stats) -> BlockStats {
