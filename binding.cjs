@@ -904,6 +904,7 @@ module.exports.serialStates = nativeBinding.serialStates
 module.exports.serialTake = nativeBinding.serialTake
 module.exports.sharedBuffer = nativeBinding.sharedBuffer
 module.exports.storeBlock = nativeBinding.storeBlock
+module.exports.storeDoneUnmasked = nativeBinding.storeDoneUnmasked
 module.exports.storeFailedCells = nativeBinding.storeFailedCells
 module.exports.storeReset = nativeBinding.storeReset
 module.exports.storeResetFailed = nativeBinding.storeResetFailed

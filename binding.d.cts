@@ -831,6 +831,12 @@ export declare function sharedBuffer(): Float64Array
 /** What the store at `path` has for one cell, or `null` when there is no store. */
 export declare function storeBlock(path: string, spec: NativeTaskSpec | undefined | null, cell: number): Promise<{ ok: NativeStoredBlock | null } | { error: NativeError }>
 
+/**
+ * Blocks of the store at `path` that are done and that a mask, a byte for each block, leaves alone; or
+ * `null` when there is no store.
+ */
+export declare function storeDoneUnmasked(path: string, spec: NativeTaskSpec, mask: Uint8Array): Promise<{ ok: number | null } | { error: NativeError }>
+
 /** Blocks of the store at `path` that failed and are not done, or `null` when there is no store. */
 export declare function storeFailedCells(path: string, spec?: NativeTaskSpec | undefined | null): Promise<{ ok: NativeFailedCells | null } | { error: NativeError }>
 

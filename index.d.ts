@@ -75,7 +75,13 @@ export type {
 	RecordedWorker,
 	RunRecord,
 } from './dist/tracking/run-record.js';
-export type { Distribution, WorkerExitKind } from './dist/report/run-report.js';
+export type { RecordedFailure } from './dist/tracking/recorded-failure.js';
+export type {
+	Distribution,
+	FailureReport,
+	ReportedBlock,
+	WorkerExitKind,
+} from './dist/report/run-report.js';
 
 // For people who look inside or drive it themselves
 export { DependencyGraph } from './dist/dependency-graph.js';

@@ -16,6 +16,15 @@ export async function storeStatus(
 	return unwrap(await binding.storeStatus(path, spec));
 }
 
+/** Blocks that are done and that a mask, a byte for each block, leaves alone; null when there is no store. */
+export async function storeDoneUnmasked(
+	path: string,
+	spec: NativeTaskSpec,
+	mask: Uint8Array,
+): Promise<number | null> {
+	return unwrap(await binding.storeDoneUnmasked(path, spec, mask));
+}
+
 /** Blocks that failed and are not done; null when there is no store. */
 export async function storeFailedCells(
 	path: string,

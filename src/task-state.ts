@@ -42,7 +42,7 @@ export interface TaskState {
 	readonly done: boolean;
 	/** Whether the task was given up. */
 	readonly abandoned: boolean;
-	/** Why it was given up, in words; null when it wasn't. */
+	/** Why it was given up: `worker restart cap exhausted` or `upstream task abandoned`; null when it wasn't. */
 	readonly abandonReason: string | null;
 	/** Workers started. */
 	readonly workerStarts: number;

@@ -47,7 +47,7 @@ test('a reader that is slow gets everything before the process ends', async (t) 
 	const program = `
 		import { outputWritten, print, tolerateClosedPipes } from ${JSON.stringify(output)};
 		tolerateClosedPipes();
-		for (let i = 0; i < 50_000; i++) print('{"event":"progress","number":' + i + ',"pad":"${'x'.repeat(40)}"}');
+		for (let i = 0; i < 50_000; i++) print(['{"event":"progress","number":' + i + ',"pad":"${'x'.repeat(40)}"}']);
 		await outputWritten();
 		process.exit(0);`;
 	const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {

@@ -23,6 +23,29 @@ test('a plan counts what is done', async (t) => {
 	t.regex(stdout, /^A run would do 2 of 8 blocks on at most 2 workers\.$/m);
 });
 
+test('a block that is done and masked as well is counted once', async (t) => {
+	const scratch = new CliScratch(t);
+	const tracked = ['--tracking-dir', 'run', '--progress', 'none', '--no-summary'];
+	await scratch.run('run', pipelines, '--export', 'failing', ...tracked);
+	// the same task in the same store: 3 and 5 have failed, the mask takes 5, 6 and 7
+	const masked = scratch.file(
+		'masked.mjs',
+		`import { failing } from ${JSON.stringify(pipelines)};
+import { Task } from 'bellis';
+const { taskId, totalRoi, readRoi, writeRoi, readWriteConflict } = failing;
+const skipMask = new Uint8Array(8).fill(1, 5);
+export default new Task({ taskId, totalRoi, readRoi, writeRoi, readWriteConflict, skipMask, processFunction: () => {} });
+`,
+	);
+	scratch.linkPackage();
+	const { stdout, stderr } = await scratch.run('plan', masked, '--tracking-dir', 'run');
+	t.is(stderr, '');
+	t.regex(stdout, /^ {4}skips {6}7 \(6 done, 3 masked\)$/m);
+	t.regex(stdout, /^A run would do 1 of 8 blocks on at most 1 worker\.$/m);
+	const run = await scratch.run('run', masked, '--serial', ...tracked.slice(0, 4));
+	t.regex(run.stdout, /^ {4}failing ✔ +8 +8 +7 +0 +0$/m, 'a run does as the plan says');
+});
+
 test('a plan as JSON', async (t) => {
 	const scratch = new CliScratch(t);
 	const { code, stdout } = await scratch.run('plan', pipelines, '--workers', '3', '--json');
@@ -33,7 +56,7 @@ test('a plan as JSON', async (t) => {
 	t.is(fragments.taskId, 'fragments');
 	t.is(fragments.blocks, 10);
 	t.is(fragments.maxWorkers, 3);
-	t.deepEqual(fragments.skips, { done: 0, masked: 2, least: 2, most: 2, checked: false });
+	t.deepEqual(fragments.skips, { done: 0, masked: 2, blocks: 2, checked: false });
 	t.is(fragments.store, null);
 	t.deepEqual(relabel.upstream, ['fragments']);
 	t.deepEqual(relabel.uncovered, [{ axis: 0, begin: 80, end: 90 }]);

@@ -2,10 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
 	existsSync,
+	mkdirSync,
 	mkdtempSync,
 	readFileSync,
 	realpathSync,
 	rmSync,
+	symlinkSync,
 	writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,6 +41,12 @@ export class CliScratch {
 	file(name: string, text: string): string {
 		writeFileSync(join(this.path, name), text);
 		return name;
+	}
+
+	/** Lets files here import the package by its name. */
+	linkPackage(): void {
+		mkdirSync(join(this.path, 'node_modules'));
+		symlinkSync(root, join(this.path, 'node_modules/bellis'), 'dir');
 	}
 
 	start(

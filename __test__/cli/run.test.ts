@@ -29,6 +29,7 @@ test('blocks failed: 1', async (t) => {
 	t.is(code, 1);
 	t.regex(stdout, /^ {4}failing ✗ +8 +6 +0 +2 +0$/m);
 	t.regex(stdout, /First 2 failures in task 'failing':/);
+	t.regex(stdout, /^ {6}failing\/3 at \(3\), writes \[30, 40\), attempt 1, worker [01]$/m);
 	t.regex(stdout, /Error: bad block failing\/3/);
 	t.regex(stdout, /Error: bad block failing\/5/);
 	t.regex(stdout, /See worker logs for details under <dir>\/bellis_logs\/failing\//);

@@ -4,6 +4,7 @@ import { chain } from '../../src/pipeline.js';
 import type { RunEvent } from '../../src/progress/events.js';
 import { runBlockwise } from '../../src/run/run-blockwise.js';
 import { Server } from '../../src/run/server.js';
+import type { TaskOptions } from '../../src/task/task.js';
 import { Driver } from './driver.js';
 import { line, Scratch } from './scratch.js';
 
@@ -65,30 +66,48 @@ test('tasks behind an abandoned one are abandoned with it', async (t) => {
 			workerStarts,
 		]),
 		[
-			[true, 'worker-restarts', 2, 4, 2],
-			[true, 'upstream', 0, 6, 0],
-			[true, 'upstream', 0, 6, 0],
+			[true, 'worker restart cap exhausted', 2, 4, 2],
+			[true, 'upstream task abandoned', 0, 6, 0],
+			[true, 'upstream task abandoned', 0, 6, 0],
 		],
 	);
 });
 
-test('a run warns once at half of its restarts', async (t) => {
-	const scratch = new Scratch(t);
+/** What a run says when half of the restarts are used up. */
+async function halfBudget(
+	scratch: Scratch,
+	deeds: Record<string, unknown>,
+	options: Partial<TaskOptions>,
+): Promise<string[]> {
 	const notices: string[] = [];
+	const progress = {
+		onEvent: (event: RunEvent) => {
+			if (event.type === 'notice' && event.code === 'half-budget') notices.push(event.message);
+		},
+	};
+	await new Server().runBlockwise(line(scratch, 8, deeds, options), { ...scratch.quiet, progress });
+	return notices;
+}
+
+test('a run warns once at half of its restarts, with the last error', async (t) => {
 	const deeds = Object.fromEntries(
 		[0, 1, 2, 3, 4, 5].map((at) => [at, { do: 'throw', once: true }]),
 	);
-	t.true(
-		await runBlockwise(line(scratch, 8, deeds, { maxWorkerRestarts: 8 }), {
-			...scratch.quiet,
-			progress: {
-				onEvent: (event: RunEvent) => {
-					if (event.type === 'notice') notices.push(event.code);
-				},
-			},
-		}),
+	const [notice, ...more] = await halfBudget(new Scratch(t), deeds, { maxWorkerRestarts: 8 });
+	t.deepEqual(more, []);
+	t.regex(
+		notice!,
+		/^4 of 8 worker restarts .* Raise maxWorkerRestarts, or pass onBlockError: 'keep-worker' .*\. The last error: TypeError: boom$/,
 	);
-	t.is(notices.filter((code) => code === 'half-budget').length, 1);
+	t.notRegex(notice!, /\n/);
+});
+
+test('a task that keeps its workers already is not told to', async (t) => {
+	const deeds = { all: { do: 'exit', code: 3 } };
+	const options = { maxWorkerRestarts: 4, onBlockError: 'keep-worker' } as const;
+	const [notice] = await halfBudget(new Scratch(t), deeds, options);
+	t.regex(notice!, /^2 of 4 worker restarts .* Find out what the workers die of, or raise/);
+	t.notRegex(notice!, /onBlockError/);
 });
 
 test('a launcher whose worker returns at once without a connection is started no more often than allowed, and backs off', async (t) => {

@@ -51,7 +51,7 @@ for (const multiprocessing of [true, false]) {
 		const scratch = new Scratch(t);
 		const warnings: RunEvent[] = [];
 		const task = square(scratch, () => {
-			throw new TypeError('block.roi is not a function');
+			throw new TypeError('block.roi is not a function\nin two lines');
 		});
 		const { square: state } = await new Server().runBlockwise(task, {
 			...scratch.quiet,
@@ -65,7 +65,9 @@ for (const multiprocessing of [true, false]) {
 		t.is(scratch.lines().length, 64);
 		t.deepEqual([state!.completed, state!.skipped, state!.checkErrors], [64, 0, 64]);
 		t.is(warnings.length, 1);
-		t.regex(JSON.stringify(warnings[0]), /block\.roi is not a function/);
+		t.like(warnings[0], {
+			message: 'checkFunction failed, so blocks run: TypeError: block.roi is not a function',
+		});
 	});
 
 	test(`${CASE}: a promise of false is not done (${how})`, async (t) => {

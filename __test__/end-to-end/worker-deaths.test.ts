@@ -153,7 +153,7 @@ test('more failing blocks than restarts abandon the task, unless workers are kep
 		scratch.quiet,
 	);
 	t.true(state!.abandoned);
-	t.is(state!.abandonReason, 'worker-restarts');
+	t.is(state!.abandonReason, 'worker restart cap exhausted');
 	t.deepEqual([state!.failed, state!.orphaned], [4, 4]);
 	t.deepEqual([state!.workerFailures, state!.workerRestarts, state!.workerStarts], [4, 3, 4]);
 

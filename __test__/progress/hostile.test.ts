@@ -1,7 +1,6 @@
 import test from 'ava';
 import { deliver, endReading, type RunEvent, RunEvents } from '../../src/progress/events.ts';
 import { LinesObserver } from '../../src/progress/lines.ts';
-import { NoticeLines } from '../../src/progress/notice-line.ts';
 import { failureText } from '../../src/report/failures.ts';
 import { runBlockwise } from '../../src/run/run-blockwise.ts';
 import { counts } from './counts.ts';
@@ -44,25 +43,9 @@ test('events can be read for one run after the other', async (t) => {
 	t.deepEqual(await second, ['start', 'finish']);
 });
 
-test('escape codes of an error reach neither a line nor the summary', (t) => {
-	const message = 'boom \x1B[31mred\x1B[2J\x07\r end';
-	const line = new NoticeLines().lineOf({
-		type: 'failure',
-		time: 0,
-		taskId: 'a',
-		blockId: 'a/1',
-		attempt: 1,
-		permanent: true,
-		message,
-	});
-	t.true(line?.endsWith(': boom red end'), line ?? '');
-	const failure = { blockId: 'a/1', workerId: 0, attempt: 1, name: 'Error', message, stack: '' };
-	t.is(failureText(failure), 'Error: boom red end');
-});
-
 test('a failure whose stack is only what the worker wrote begins with its reason', (t) => {
 	const failure = {
-		...{ blockId: 'a/1', workerId: 0, attempt: 1, name: 'BlockTimeout' },
+		...{ block: null, workerId: 0, attempt: 1, name: 'BlockTimeout' },
 		...{ message: 'the block ran too long', stack: 'last words' },
 	};
 	t.is(failureText(failure), 'BlockTimeout: the block ran too long\nlast words');

@@ -27,20 +27,31 @@ export interface TerminalRun {
 	readonly restored: boolean;
 }
 
+/** The terminal that a program gets. */
+export interface TerminalOptions {
+	readonly columns?: number;
+	readonly rows?: number;
+	readonly env?: NodeJS.ProcessEnv;
+	readonly cwd?: string;
+}
+
 /** Runs a scenario of the fixture on a pseudo-terminal. */
-export async function runOnTerminal(
-	scenario: string,
-	{
-		columns = 80,
-		rows = 10,
-		env = {},
-	}: { columns?: number; rows?: number; env?: NodeJS.ProcessEnv } = {},
+export function runOnTerminal(scenario: string, options?: TerminalOptions): Promise<TerminalRun> {
+	return runProgram(['--import', 'tsx', fixture, scenario], options);
+}
+
+/** Runs Node on a pseudo-terminal. */
+export async function runProgram(
+	args: readonly string[],
+	{ columns = 80, rows = 10, env = {}, cwd }: TerminalOptions = {},
 ): Promise<TerminalRun> {
-	const command = `stty cols ${columns} rows ${rows} && exec "${process.execPath}" --import tsx "${fixture}" ${scenario}`;
+	const words = [process.execPath, ...args].map((word) => `'${word}'`).join(' ');
+	const command = `stty cols ${columns} rows ${rows} && exec ${words}`;
 	const { CI, NO_COLOR, ...rest } = process.env;
 	const child = spawn('script', ['-qec', command, '/dev/null'], {
 		env: { ...rest, TERM: 'xterm-256color', NODE_OPTIONS: '', ...env },
 		stdio: ['pipe', 'pipe', 'inherit'],
+		...(cwd !== undefined && { cwd }),
 	});
 	const chunks: Buffer[] = [];
 	child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));

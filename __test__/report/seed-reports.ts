@@ -111,7 +111,7 @@ export const rerun = report([
 ]);
 
 export const failure: FailureReport = {
-	blockId: 'mws/7',
+	block: { id: 'mws/7', index: [1, 2], writes: { begin: [128, 256], end: [256, 384] } },
 	workerId: 4,
 	attempt: 3,
 	name: 'Error',

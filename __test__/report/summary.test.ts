@@ -64,6 +64,7 @@ test('a failed block shows its stack, the logs, and the exits of its workers', (
     mws ✗        16          15        0       1         0
 
     First failure in task 'mws':
+      mws/7 at (1, 2), writes [128, 256) x [256, 384), attempt 3, worker 4
       Error: simulated failure on tile (1, 2) (block mws/7)
           at processBlockBuggy (file:///job/tiles.js:19:9)
 
@@ -152,19 +153,41 @@ test('several failed tasks list their log folders', (t) => {
 test('failuresShown lists more, across tasks, and counts the rest', (t) => {
 	const failures = Array.from({ length: 5 }, (_, i) => ({
 		...failure,
+		block: { ...failure.block!, id: `mws/${i}` },
 		stack: `Error: number ${i}`,
 	}));
 	const logged = task({ failed: 9, failures, logDir: '/data/logs/mws' });
 	const text = renderSummary(report([logged]), { failuresShown: 2 });
 	t.true(
 		text.includes(
-			"    First 2 failures in task 'mws':\n      Error: number 0\n\n      Error: number 1\n",
+			`    First 2 failures in task 'mws':
+      mws/0 at (1, 2), writes [128, 256) x [256, 384), attempt 3, worker 4
+      Error: number 0
+
+      mws/1 at (1, 2), writes [128, 256) x [256, 384), attempt 3, worker 4
+      Error: number 1
+`,
 		),
 	);
 	t.true(text.includes('      (+ 7 more failed blocks; see worker logs)'));
 	t.false(text.includes('number 2'));
 	const unlogged = renderSummary(report([task({ failed: 9, failures })]));
 	t.regex(unlogged, /\(\+ 8 more failed blocks\)$/m);
+});
+
+test('a failure is broken between its parts on a narrow terminal, and one without a block says so', (t) => {
+	const failures = [failure, { ...failure, block: null, workerId: null, stack: 'Error: lost' }];
+	const lines = renderSummary(report([task({ failed: 2, failures })]), {
+		failuresShown: 2,
+		columns: 40,
+	}).split('\n');
+	const at = lines.indexOf("    First 2 failures in task 'mws':");
+	t.deepEqual(lines.slice(at + 1, at + 4), [
+		'      mws/7 at (1, 2),',
+		'      writes [128, 256) x [256, 384),',
+		'      attempt 3, worker 4',
+	]);
+	t.deepEqual(lines.slice(at + 7, at + 9), ['      no block, attempt 3', '      Error: lost']);
 });
 
 test('a thousand failures of 10 KB stay under 64 KB', (t) => {
@@ -275,7 +298,7 @@ test('measurements, check errors and abandonment are told', (t) => {
 				failed: 4,
 				orphaned: 8,
 				checkErrors: 16,
-				abandonReason: 'all 4 starts of workers are used up',
+				abandonReason: 'worker restart cap exhausted',
 				roundTrip: dist(4, 0.01, 0.001),
 				resources: {
 					wall: dist(16, 0.012, 0.002),
@@ -294,7 +317,7 @@ test('measurements, check errors and abandonment are told', (t) => {
 		`    mws ✗        16           4        0       4         8
 
     checkFunction of task 'mws' gave no answer for 16 block(s); they ran as not done
-    task 'mws' was abandoned: all 4 starts of workers are used up
+    task 'mws' was abandoned: worker restart cap exhausted
 
 Resource Utilization
 --------------------

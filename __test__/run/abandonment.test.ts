@@ -27,7 +27,7 @@ function stateOf(state: Partial<TaskState> = {}): TaskState {
 		started: true,
 		done: true,
 		abandoned: true,
-		abandonReason: 'worker-restarts',
+		abandonReason: 'worker restart cap exhausted',
 		workerStarts: 4,
 		workerRestarts: 3,
 		workerFailures: 4,
@@ -47,7 +47,7 @@ test('no error without an abandoned task', (t) => {
 	t.is(abandonmentOf([taskOf('ab')], { ab: state }), null);
 });
 
-test('the error counts, shows the first error and says what to raise', (t) => {
+test('the error counts, shows the first and the last error and says what to raise', (t) => {
 	const error = abandonmentOf([taskOf('ab')], { ab: stateOf() })!;
 	t.is(error.code, 'ERR_BELLIS_ABANDONED');
 	t.is(
@@ -55,6 +55,8 @@ test('the error counts, shows the first error and says what to raise', (t) => {
 		`task "ab" was abandoned: all 4 starts of workers are used up. Workers failed 4 times, 3 restarts performed; 4 of 8 blocks orphaned. The first error:
     TypeError: boom
         at act (segment.js:3:1)
+The last error:
+    TypeError: boom again
 Fix what the workers die of, raise maxWorkerRestarts, or keep workers whose blocks fail with onBlockError: 'keep-worker'.`,
 	);
 	t.is(error.taskId, 'ab');
@@ -65,12 +67,21 @@ Fix what the workers die of, raise maxWorkerRestarts, or keep workers whose bloc
 
 test('the task that was given up on its own account is named first, those behind it after', (t) => {
 	const error = abandonmentOf([taskOf('a'), taskOf('b'), taskOf('c')], {
-		a: stateOf({ abandonReason: 'upstream' }),
-		b: stateOf({ firstError: null }),
+		a: stateOf({ abandonReason: 'upstream task abandoned' }),
+		b: stateOf({ firstError: null, lastError: null }),
 		c: stateOf({ abandoned: false, abandonReason: null }),
 	})!;
 	t.is(error.taskId, 'b');
 	t.regex(error.message, /Abandoned with it: "a"\. No error of a worker was seen\. Fix/);
+});
+
+test('a task that keeps workers already is not told to, and one error is told once', (t) => {
+	const task = taskOf('ab', { onBlockError: 'keep-worker' });
+	const error = abandonmentOf([task], { ab: stateOf({ lastError: stateOf().firstError }) })!;
+	t.regex(
+		error.message,
+		/segment\.js:3:1\)\nFix what the workers die of, or raise maxWorkerRestarts\.$/,
+	);
 });
 
 test('timeouts are told with the value, and whether it is the default', (t) => {

@@ -1,18 +1,20 @@
+import { inspect } from 'node:util';
 import { isBellisError } from '../errors.js';
 import { exitCodes } from './exit-codes.js';
+import { printError } from './output.js';
 import { UsageError } from './usage-error.js';
 
 /** Prints what ended a command, in one line where that says it all, and gives the exit code for it. */
 export function reportFailure(error: unknown): number {
 	if (isBellisError(error, 'ERR_BELLIS_INTERRUPTED')) {
-		console.error(`error: ${error.message}`);
+		printError(`error: ${error.message}`);
 		return error.exitCode;
 	}
 	if (isBellisError(error) || error instanceof UsageError) {
-		console.error(`error: ${error.message}`);
+		printError(`error: ${error.message}`);
 		return isBellisError(error, 'ERR_BELLIS_ABANDONED') ? exitCodes.abandoned : exitCodes.usage;
 	}
 	// Thrown by a block in serial mode, or a fault of ours: the stack is needed either way.
-	console.error(error);
+	printError(inspect(error));
 	return exitCodes.failed;
 }

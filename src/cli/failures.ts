@@ -1,10 +1,14 @@
 import type { Command } from 'commander';
+import stringWidth from 'string-width';
+import type { Block } from '../block.js';
+import { padColumns } from '../report/flow.js';
+import { plainName } from '../report/plain-text.js';
 import { counted } from '../report/quantity.js';
+import { intervalsOf } from '../report/region-text.js';
 import type { FailedBlock } from '../tracking/tracking-store.js';
 import { exitCodesHelp } from './exit-codes.js';
 import { openStore } from './open-store.js';
 import { print, printJson } from './output.js';
-import { regionText } from './region-text.js';
 
 const examples = `
 Examples:
@@ -24,20 +28,24 @@ export function addFailuresCommand(program: Command): void {
 			const store = await openStore(path);
 			const failed = await store.failedBlocks();
 			if (json) printJson(failed.map(plainFailure));
-			else print(...failuresText(failed));
+			else print(failuresText(failed));
 		});
 }
 
 /** The failed blocks, one a line. */
 export function failuresText(failed: readonly FailedBlock[]): string[] {
 	if (failed.length === 0) return ['no block has failed'];
-	const names = failed.map(({ id, cell }) => id ?? `cell (${cell.join(', ')})`);
-	const width = Math.max(...names.map((name) => name.length));
+	const names = failed.map(({ id, cell }) => plainName(id ?? `cell (${cell.join(', ')})`));
+	const width = names.reduce((most, name) => Math.max(most, stringWidth(name)), 0);
 	return failed.map(({ block, attempts }, i) => {
-		const where = block === null ? '' : `  writes ${regionText(block.writeRoi)}`;
+		const where = block === null ? '' : `  writes ${writtenText(block)}`;
 		const tries = counted(attempts, 'failed attempt');
-		return `${names[i]?.padEnd(width)}  ${tries}${where}`;
+		return `${padColumns(names[i] ?? '', width)}  ${tries}${where}`;
 	});
+}
+
+function writtenText({ writeRoi: { begin, end } }: Block): string {
+	return intervalsOf(begin.toArray(), end.toArray());
 }
 
 function plainFailure({ id, block, cell, attempts }: FailedBlock) {

@@ -2,14 +2,14 @@
 import { CommanderError } from 'commander';
 import { exitCodes } from './exit-codes.js';
 import { reportFailure } from './failure.js';
-import { outputWritten, tolerateClosedPipes } from './output.js';
+import { outputWritten, printError, tolerateClosedPipes } from './output.js';
 import { makeProgram } from './program.js';
 
 tolerateClosedPipes();
 
 // A file whose top-level await never ends lets the process run out of things to do.
 process.once('beforeExit', () => {
-	console.error('error: FILE never finished loading: something that it awaits never ends');
+	printError('error: FILE never finished loading: something that it awaits never ends');
 	process.exit(exitCodes.usage);
 });
 

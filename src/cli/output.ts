@@ -1,3 +1,5 @@
+import { plainJson, plainText } from '../report/plain-text.js';
+
 /** Streams whose reader has gone, such as the one of `bellis plan … | head -1`. */
 const closed = new Set<NodeJS.WriteStream>();
 
@@ -11,14 +13,24 @@ export function tolerateClosedPipes(): void {
 	}
 }
 
-/** Writes lines to stdout. */
-export function print(...lines: string[]): void {
-	if (!closed.has(process.stdout)) process.stdout.write(`${lines.join('\n')}\n`);
+/** Writes lines to stdout. What names and paths in them would do to a terminal is shown and not done. */
+export function print(lines: readonly string[]): void {
+	printAsItIs(plainText(lines.join('\n')));
+}
+
+/** Writes a text to stdout whose colours are ours and whose names have been made plain. */
+export function printAsItIs(text: string): void {
+	if (!closed.has(process.stdout)) process.stdout.write(`${text}\n`);
 }
 
 /** Writes a value to stdout as JSON, indented. */
 export function printJson(value: unknown): void {
-	print(JSON.stringify(value, null, 2));
+	printAsItIs(plainJson(JSON.stringify(value, null, 2)));
+}
+
+/** Writes what went wrong to stderr. */
+export function printError(text: string): void {
+	if (!closed.has(process.stderr)) process.stderr.write(`${plainText(text)}\n`);
 }
 
 /** Resolves when everything written so far is on its way, or has nowhere to go. */

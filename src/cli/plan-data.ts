@@ -4,6 +4,7 @@ import { isBellisError } from '../errors.js';
 import type { FunctionReference } from '../functions/reference.js';
 import { DependencyGraph, type Pipeline, type Task } from '../index.js';
 import { graphCheckCovered, graphFree, graphNew } from '../native-scheduler.js';
+import { storeDoneUnmasked } from '../native-tracking.js';
 import { displayOrder } from '../pipeline.js';
 import { PipelineTasks } from '../pipeline-tasks.js';
 import { type CoverageLayout, uncoveredIntervals, writtenRegion } from '../report/coverage.js';
@@ -74,14 +75,13 @@ export interface PlannedStore {
 	readonly problem: string | null;
 }
 
-/** Blocks that a run would not run. A block may be both done and masked. */
+/** Blocks that a run would not run. */
 export interface PlannedSkips {
+	/** By the store, and by the mask: a block may be both. */
 	readonly done: number;
 	readonly masked: number;
-	/** The store and the mask together skip between so many */
-	readonly least: number;
-	/** and so many blocks. */
-	readonly most: number;
+	/** By either. */
+	readonly blocks: number;
 	/** Whether a `checkFunction` may skip more. */
 	readonly checked: boolean;
 }
@@ -143,7 +143,7 @@ async function plannedTask(
 		maxWorkers: task.maxWorkers,
 		requires: task.requires,
 		store,
-		skips: skipsOf(task, store),
+		skips: await skipsOf(task, store),
 	};
 }
 
@@ -164,16 +164,17 @@ async function plannedStore(task: Task, trackingDir: string | null): Promise<Pla
 	}
 }
 
-function skipsOf(task: Task, store: PlannedStore | null): PlannedSkips {
+async function skipsOf(task: Task, store: PlannedStore | null): Promise<PlannedSkips> {
 	// With verifyDone the function has the last word on every block.
 	const done = task.verifyDone ? 0 : (store?.done ?? 0);
-	const masked = task.skipBytes?.reduce((count, byte) => count + (byte === 0 ? 0 : 1), 0) ?? 0;
-	const total = Number(task.geometry.blockCount);
+	const mask = task.skipBytes;
+	const masked = mask?.reduce((count, byte) => count + (byte === 0 ? 0 : 1), 0) ?? 0;
+	const doneOnly =
+		done > 0 && masked > 0 ? await storeDoneUnmasked(store!.path, task.nativeSpec, mask!) : done;
 	return {
 		done,
 		masked,
-		least: Math.max(done, masked),
-		most: Math.min(total, done + masked),
+		blocks: masked + (doneOnly ?? 0),
 		checked: task.checkFunction !== undefined,
 	};
 }

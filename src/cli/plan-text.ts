@@ -1,7 +1,7 @@
 import { intervalsText } from '../report/coverage.js';
 import { counted, formatBytes } from '../report/quantity.js';
+import { intervalsOf, shapeText } from '../report/region-text.js';
 import type { Plan, PlannedBlock, PlannedTask } from './plan-data.js';
-import { intervalsOf, shapeText } from './region-text.js';
 
 /** A plan as a person reads it. */
 export function planText({ tasks, edges, problem }: Plan): string[] {
@@ -56,21 +56,15 @@ function blockText({ id, readRoi, writeRoi }: PlannedBlock): string {
 	return `${id} writes ${intervalsOf(writeRoi.begin, writeRoi.end)}, reads ${intervalsOf(readRoi.begin, readRoi.end)}`;
 }
 
-function skipsText({ done, masked, least, most, checked }: PlannedTask['skips']): string {
-	const count = least === most ? `${least}` : `${least} to ${most}`;
+function skipsText({ done, masked, blocks, checked }: PlannedTask['skips']): string {
 	const parts = [`${done} done`, `${masked} masked`];
 	if (checked) parts.push('and what checkFunction says is done');
-	return `${count} (${parts.join(', ')})`;
+	return `${blocks} (${parts.join(', ')})`;
 }
 
 function totalLine(tasks: readonly PlannedTask[]): string {
 	const blocks = tasks.reduce((sum, task) => sum + task.blocks, 0n);
-	const least = tasks.reduce((sum, { skips }) => sum + skips.least, 0);
-	const most = tasks.reduce((sum, { skips }) => sum + skips.most, 0);
+	const skipped = tasks.reduce((sum, { skips }) => sum + BigInt(skips.blocks), 0n);
 	const workers = tasks.reduce((sum, task) => sum + task.maxWorkers, 0);
-	const run =
-		least === most
-			? `${blocks - BigInt(most)}`
-			: `${blocks - BigInt(most)} to ${blocks - BigInt(least)}`;
-	return `A run would do ${run} of ${blocks} block${blocks === 1n ? '' : 's'} on at most ${counted(workers, 'worker')}.`;
+	return `A run would do ${blocks - skipped} of ${blocks} block${blocks === 1n ? '' : 's'} on at most ${counted(workers, 'worker')}.`;
 }

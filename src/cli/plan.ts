@@ -40,7 +40,7 @@ export function addPlanCommand(program: Command): void {
 			const pipeline = workers === undefined ? loaded : withMaxWorkers(loaded, workers);
 			const plan = await planOf(pipeline, readRunOptions({ trackingDir, resources }));
 			if (given.json) printJson(JSON.parse(JSON.stringify(plan, plainCount)));
-			else print(...planText(plan));
+			else print(planText(plan));
 		});
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { plainText } from '../report/plain-text.js';
 import { exitCodesHelp } from './exit-codes.js';
 import { addFailuresCommand } from './failures.js';
 import { addPlanCommand } from './plan.js';
@@ -28,6 +29,7 @@ export function makeProgram(done: (exitCode: number) => void): Command {
 		.helpOption('-h, --help', 'print help')
 		.showSuggestionAfterError()
 		.exitOverride()
+		.configureOutput({ outputError: (text, write) => write(plainText(text)) })
 		.addHelpText('after', examples + exitCodesHelp);
 	addRunCommand(program, done);
 	addPlanCommand(program);

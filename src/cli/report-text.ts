@@ -1,3 +1,4 @@
+import { plainName } from '../report/plain-text.js';
 import { counted } from '../report/quantity.js';
 import type { TaskRunReport } from '../report/run-report.js';
 import { renderSummary } from '../report/summary.js';
@@ -5,11 +6,20 @@ import { DEFAULT_TIMEOUT_MS } from '../task/default-timeout.js';
 import type { ReportedWorker, TaskReport } from '../tracking/task-report.js';
 import { timeText } from './status.js';
 
-/** A recorded run as its summary and panel were, behind a line that says which run it is. */
-export function reportText(report: TaskReport, columns: number): string {
+/**
+ * A recorded run as its summary and panel were, behind a line that says which run it is.
+ *
+ * @param columns of the terminal
+ * @param paint colours the symbol of the task's state
+ */
+export function reportText(
+	report: TaskReport,
+	columns: number,
+	paint?: (symbol: string) => string,
+): string {
 	const earlier =
 		report.earlier.length > 0 ? `, ${counted(report.earlier.length, 'earlier run')}` : '';
-	const head = `Run ${report.runId} of ${timeText(report.startedAt)}${earlier}`;
+	const head = `Run ${plainName(report.runId)} of ${timeText(report.startedAt)}${earlier}`;
 	const summary = renderSummary(
 		{
 			tasks: [taskOf(report)],
@@ -18,7 +28,7 @@ export function reportText(report: TaskReport, columns: number): string {
 			wallSeconds: report.wallSeconds,
 			driver: null,
 		},
-		{ columns },
+		{ columns, ...(paint && { paint }) },
 	);
 	return `${head}\n\n${summary}`;
 }
@@ -44,7 +54,7 @@ function taskOf(report: TaskReport): TaskRunReport {
 		timeoutMs: report.timeoutMs,
 		timeoutIsDefault: report.timeoutMs === DEFAULT_TIMEOUT_MS,
 		checkErrors: blocks.checkErrors,
-		failures: [],
+		failures: report.failures,
 		wallSeconds: report.wallSeconds,
 		roundTrip: report.roundTrip,
 		workers: Object.values(workers.byId).map(workerOf),

@@ -2,10 +2,11 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { isBellisError } from '../errors.js';
 import type { TaskReport } from '../index.js';
+import { showsColours, symbolPaint } from '../progress/colours.js';
 import { readReport } from '../tracking/read-report.js';
 import { exitCodesHelp } from './exit-codes.js';
 import { openStore } from './open-store.js';
-import { print, printJson } from './output.js';
+import { printAsItIs, printJson } from './output.js';
 import { reportText } from './report-text.js';
 import { UsageError } from './usage-error.js';
 
@@ -29,7 +30,10 @@ export function addReportCommand(program: Command): void {
 		.action(async (path: string, { json }: { json?: boolean }) => {
 			const report = await reportAt(path);
 			if (json) printJson(report);
-			else print(reportText(report, process.stdout.columns || 120));
+			else {
+				const paint = symbolPaint(showsColours(process.stdout));
+				printAsItIs(reportText(report, process.stdout.columns || 120, paint));
+			}
 		});
 }
 

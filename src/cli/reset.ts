@@ -22,6 +22,6 @@ export function addResetCommand(program: Command): void {
 		.action(async (path: string, { failed = false }: { failed?: boolean }) => {
 			const store = await openStore(path);
 			await store.reset({ failed });
-			print(failed ? `forgot the failures in ${store.path}` : `removed ${store.path}`);
+			print([failed ? `forgot the failures in ${store.path}` : `removed ${store.path}`]);
 		});
 }

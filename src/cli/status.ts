@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
+import { showsColours, statePaint } from '../progress/colours.js';
+import { plainName } from '../report/plain-text.js';
 import type { StoreStatus } from '../tracking/tracking-store.js';
 import { exitCodesHelp } from './exit-codes.js';
 import { openStores } from './open-store.js';
-import { print, printJson } from './output.js';
+import { printAsItIs, printJson } from './output.js';
 
 const examples = `
 Examples:
@@ -23,30 +25,38 @@ export function addStatusCommand(program: Command): void {
 			const stores = await openStores(path);
 			const all = await Promise.all(stores.map((store) => store.status()));
 			if (json) printJson(all.length === 1 ? all[0] : all);
-			else print(all.map((status) => statusText(status).join('\n')).join('\n\n'));
+			else {
+				const paint = statePaint(showsColours(process.stdout));
+				printAsItIs(all.map((status) => statusText(status, paint).join('\n')).join('\n\n'));
+			}
 		});
 }
 
-/** What a store knows, in lines. */
-export function statusText(status: StoreStatus): string[] {
+/**
+ * What a store knows, in lines.
+ *
+ * @param paint colours what is all done, what has failed and a store that is in use, as the summary does
+ */
+export function statusText(status: StoreStatus, paint = statePaint(false)): string[] {
 	const { blocks, done, failed, failedAttempts, heldBy } = status;
 	const share = blocks === null || blocks === 0 ? '' : ` (${((100 * done) / blocks).toFixed(1)}%)`;
 	const attempts = failedAttempts > 0 ? ` (${failedAttempts} failed attempts)` : '';
+	const doneText = `${done}${share}`;
+	const failedText = `${failed}${attempts}`;
 	const rows: [label: string, text: string][] = [
 		['blocks', blocks === null ? 'unknown' : `${blocks}`],
-		['done', `${done}${share}`],
-		['failed', `${failed}${attempts}`],
+		['done', done === blocks ? paint.done(doneText) : doneText],
+		['failed', failed > 0 ? paint.failed(failedText) : failedText],
 		...(blocks === null ? [] : [['left', `${blocks - done}`] as [string, string]]),
 		['measured', status.hasResources ? 'yes' : 'no'],
 		['layout', status.layoutHash ?? 'unknown: the store has no hash'],
-		[
-			'in use',
-			heldBy === null
-				? 'no'
-				: `by process ${heldBy.pid} on ${heldBy.host} since ${timeText(heldBy.since)}`,
-		],
+		['in use', heldBy === null ? 'no' : paint.running(holderText(heldBy))],
 	];
-	return [status.path, ...rows.map(([label, text]) => `    ${label.padEnd(10)}${text}`)];
+	return [plainName(status.path), ...rows.map(([label, text]) => `    ${label.padEnd(10)}${text}`)];
+}
+
+function holderText({ pid, host, since }: NonNullable<StoreStatus['heldBy']>): string {
+	return `by process ${pid} on ${plainName(host)} since ${timeText(since)}`;
 }
 
 /** UNIX seconds as a date and time in UTC. */

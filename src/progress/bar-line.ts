@@ -1,4 +1,5 @@
 import stringWidth from 'string-width';
+import { plainName } from '../report/plain-text.js';
 import type { TaskCounts } from './observer.js';
 import { clock, perSecond } from './rate.js';
 
@@ -47,7 +48,8 @@ export function remaining({ counts, rate }: BarLine): number {
  * What doesn't fit is left out from the right, the bar last.
  */
 export function barLine(line: BarLine, columns: number): string {
-	const { taskId, counts, elapsed, rate } = line;
+	const { counts, elapsed, rate } = line;
+	const taskId = plainName(line.taskId);
 	const count = ended(counts);
 	const share = counts.total > 0 ? count / counts.total : 1;
 	const percent = `${Math.floor(share * 100)}%`.padStart(4);

@@ -1,14 +1,25 @@
 import picocolors from 'picocolors';
 
+/** Colours by what they say, each a function from text to text. */
+export type StatePaint = Readonly<
+	Record<'done' | 'failed' | 'unfinished' | 'running', (text: string) => string>
+>;
+
+/** The colours of the states of tasks and blocks. */
+export function statePaint(colour: boolean): StatePaint {
+	const { green, red, yellow, cyan } = picocolors.createColors(colour);
+	return { done: green, failed: red, unfinished: yellow, running: cyan };
+}
+
 /** Colours the symbol of a task's state; other texts stay as they are. */
 export function symbolPaint(colour: boolean): (symbol: string) => string {
-	const { green, red, yellow, cyan } = picocolors.createColors(colour);
+	const { done, failed, unfinished, running } = statePaint(colour);
 	const paints: Record<string, (text: string) => string> = {
-		'✔': green,
-		'✗': red,
-		'∅': yellow,
-		'…': yellow,
-		'▶': cyan,
+		'✔': done,
+		'✗': failed,
+		'∅': unfinished,
+		'…': unfinished,
+		'▶': running,
 	};
 	return (symbol) => paints[symbol]?.(symbol) ?? symbol;
 }

@@ -1,3 +1,4 @@
+import { plainName } from '../report/plain-text.js';
 import { type BarLine, ended, progressSymbol, remaining } from './bar-line.js';
 import type { RunEvent } from './events.js';
 import { NoticeLines } from './notice-line.js';
@@ -114,6 +115,6 @@ export class LinesObserver implements ProgressObserver {
 			...(counts.orphaned > 0 ? [`${counts.orphaned} orphaned`] : []),
 			...(counts.workerRestarts > 0 ? [`${counts.workerRestarts} worker restarts`] : []),
 		];
-		return `bellis ${taskId} ${progressSymbol(counts, runIsOver)} ${parts.join(', ')}`;
+		return `bellis ${plainName(taskId)} ${progressSymbol(counts, runIsOver)} ${parts.join(', ')}`;
 	}
 }

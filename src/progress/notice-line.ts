@@ -1,5 +1,8 @@
-import { plainText } from '../report/plain-text.js';
+import { plainLine, plainName } from '../report/plain-text.js';
 import type { RunEvent } from './events.js';
+
+/** Most characters of a failure's message: the summary has the rest. */
+const longestMessage = 300;
 
 /**
  * The lines that a run's events are worth on a terminal or in a log: notices, and the first block of each task that has
@@ -11,18 +14,14 @@ export class NoticeLines {
 	/** The line for an event; null for none. */
 	lineOf(event: RunEvent): string | null {
 		if (event.type === 'notice') {
-			const who = event.taskId === null ? '' : `task '${event.taskId}': `;
-			return `bellis ${event.level === 'warning' ? 'warning: ' : ''}${who}${plainText(event.message)}`;
+			const who = event.taskId === null ? '' : `task '${plainName(event.taskId)}': `;
+			return `bellis ${event.level === 'warning' ? 'warning: ' : ''}${who}${plainLine(event.message)}`;
 		}
 		if (event.type !== 'failure' || !event.permanent || event.blockId === null) return null;
 		if (this.#failing.has(event.taskId)) return null;
 		this.#failing.add(event.taskId);
-		const attempts = `attempt ${event.attempt}`;
-		return `bellis warning: task '${event.taskId}': the first block has failed for good, ${event.blockId} in ${attempts}: ${oneLine(event.message)}`;
+		const which = `${plainName(event.blockId)} in attempt ${event.attempt}`;
+		const first = event.message.trim().split('\n', 1)[0] ?? '';
+		return `bellis warning: task '${plainName(event.taskId)}': the first block has failed for good, ${which}: ${plainLine(first, longestMessage)}`;
 	}
-}
-
-function oneLine(text: string): string {
-	const line = plainText(text).trim().split('\n', 1)[0] ?? '';
-	return line.length > 300 ? `${line.slice(0, 299)}…` : line;
 }

@@ -1,4 +1,5 @@
-import { plainText } from './plain-text.js';
+import { flow } from './flow.js';
+import { intervalsOf } from './region-text.js';
 import type { FailureReport, TaskRunReport } from './run-report.js';
 
 /** Longest text of one failure in a summary, in characters: a thousand long failures stay readable. */
@@ -12,8 +13,13 @@ const aroundLine = 7;
  * The first failures of each task that has any, with the number of those not shown.
  *
  * @param shown how many to show; with 1 only the first failure of the first failed task is shown
+ * @param columns width that a failure's first line is broken at
  */
-export function failureLines(tasks: readonly TaskRunReport[], shown: number): string[] {
+export function failureLines(
+	tasks: readonly TaskRunReport[],
+	shown: number,
+	columns: number,
+): string[] {
 	const failed = tasks.filter((task) => task.failures.length > 0);
 	const lines: string[] = [];
 	let left = shown;
@@ -24,7 +30,7 @@ export function failureLines(tasks: readonly TaskRunReport[], shown: number): st
 		const pointer = task.logDir === null ? '' : '; see worker logs';
 		let count = 0;
 		for (const failure of task.failures.slice(0, left)) {
-			const body = failureText(failure, pointer).split('\n');
+			const body = [...blockLines(failure, columns), ...failureText(failure, pointer).split('\n')];
 			const bytes = body.reduce((sum, line) => sum + Buffer.byteLength(line) + aroundLine, 0);
 			if (bytes > room) break;
 			room -= bytes;
@@ -45,6 +51,17 @@ export function failureLines(tasks: readonly TaskRunReport[], shown: number): st
 	return lines;
 }
 
+/** Which block it was, where, and who ran it how often. */
+function blockLines({ block, attempt, workerId }: FailureReport, columns: number): string[] {
+	const parts = [
+		...(block === null ? ['no block'] : [`${block.id} at (${block.index.join(', ')})`]),
+		...(block === null ? [] : [`writes ${intervalsOf(block.writes.begin, block.writes.end)}`]),
+		`attempt ${attempt}`,
+		...(workerId === null ? [] : [`worker ${workerId}`]),
+	];
+	return flow('', parts, ', ', columns);
+}
+
 /**
  * A failure as its stack, or its name and message where it has none, capped with a note.
  *
@@ -56,7 +73,7 @@ export function failureText(failure: FailureReport, pointer = ''): string {
 	const { name, message, stack } = failure;
 	const told = stack.startsWith(name) || stack.includes(message.split('\n', 1)[0] ?? '');
 	const whole = told ? failure.stack || headline : `${headline}\n${failure.stack}`;
-	const text = plainText(whole).trimEnd();
+	const text = whole.trimEnd();
 	if (text.length <= longestFailure) return text;
 	return `${text.slice(0, longestFailure)}\n… (${text.length - longestFailure} more characters${pointer})`;
 }

@@ -1,6 +1,5 @@
 import { distributionOf, mergeDistributions } from './distribution.js';
 import { flow } from './flow.js';
-import { plainText } from './plain-text.js';
 import { counted, formatBytes, formatDistribution, formatDuration, noSamples } from './quantity.js';
 import type {
 	Distribution,
@@ -152,7 +151,7 @@ function exitReasons(workers: readonly WorkerReport[]): string[] {
 	const told = workers.filter((worker) => worker.exit === 'error' && worker.exitReason);
 	const lines = told
 		.slice(0, longestReasons)
-		.map((worker) => `${deepIndent}worker ${worker.workerId}: ${plainText(worker.exitReason)}`);
+		.map((worker) => `${deepIndent}worker ${worker.workerId}: ${worker.exitReason}`);
 	const more = told.length - lines.length;
 	return more > 0 ? [...lines, `${deepIndent}(+ ${more} more)`] : lines;
 }

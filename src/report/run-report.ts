@@ -38,10 +38,21 @@ export interface WorkerReport {
 	readonly exitReason: string;
 }
 
+/** A block as reports name it. */
+export interface ReportedBlock {
+	/** Such as `mws/7`. */
+	readonly id: string;
+	/** Place in the task's grid of blocks. */
+	readonly index: readonly number[];
+	/** Corners of what it writes. */
+	readonly writes: { readonly begin: readonly number[]; readonly end: readonly number[] };
+}
+
 /** A failure of a block, as a worker reported it or as the driver saw it. */
 export interface FailureReport {
-	/** Such as `mws/7`; empty when no block was to blame. */
-	readonly blockId: string;
+	/** The block that failed; null when none was to blame. */
+	readonly block: ReportedBlock | null;
+	/** Null in serial mode. */
 	readonly workerId: number | null;
 	readonly attempt: number;
 	readonly name: string;

@@ -1,6 +1,7 @@
 import stringWidth from 'string-width';
 import { failureLines } from './failures.js';
 import { flow, padColumns } from './flow.js';
+import { plainReport } from './plain-report.js';
 import { resourcePanel } from './resource-panel.js';
 import type { RunReport, TaskRunReport } from './run-report.js';
 
@@ -27,7 +28,8 @@ const columns: readonly [title: string, width: number, of: (task: TaskRunReport)
 /**
  * The Execution Summary and the Resource Utilization panel of a run, in daisy's layout, without a trailing newline.
  */
-export function renderSummary(report: RunReport, options: SummaryOptions = {}): string {
+export function renderSummary(given: RunReport, options: SummaryOptions = {}): string {
+	const report = plainReport(given);
 	const lines = ['Execution Summary', '-----------------', ''];
 	if (report.interrupted) {
 		lines.splice(0, 0, `Interrupted by ${report.interrupted}: what had finished by then`, '');
@@ -38,7 +40,7 @@ export function renderSummary(report: RunReport, options: SummaryOptions = {}): 
 	const shown = fits ? table : summaryList(report.tasks, width);
 	lines.push(...(options.paint ? shown.map((line) => painted(line, options.paint!)) : shown));
 	for (const part of [
-		failureLines(report.tasks, options.failuresShown ?? 1),
+		failureLines(report.tasks, options.failuresShown ?? 1, width - 6),
 		noteLines(report.tasks),
 		logLines(report),
 	]) {
@@ -97,12 +99,6 @@ function summaryList(tasks: readonly TaskRunReport[], width: number): string[] {
 	});
 }
 
-/** Reasons in words. */
-const abandonWords: Readonly<Record<string, string>> = {
-	'worker-restarts': 'all of its worker restarts are used up (maxWorkerRestarts)',
-	upstream: 'a task that it reads from was abandoned',
-};
-
 /** What went wrong without being a failure of one block: timeouts, checks, abandonment. */
 function noteLines(tasks: readonly TaskRunReport[]): string[] {
 	const lines: string[] = [];
@@ -121,9 +117,7 @@ function noteLines(tasks: readonly TaskRunReport[]): string[] {
 			);
 		}
 		if (task.abandonReason) {
-			lines.push(
-				`task '${task.taskId}' was abandoned: ${abandonWords[task.abandonReason] ?? task.abandonReason}`,
-			);
+			lines.push(`task '${task.taskId}' was abandoned: ${task.abandonReason}`);
 		}
 	}
 	return lines;

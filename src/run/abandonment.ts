@@ -1,7 +1,11 @@
 import { AbandonedError } from '../errors.js';
+import { plainText } from '../report/plain-text.js';
 import { DEFAULT_TIMEOUT_MS } from '../task/default-timeout.js';
 import type { Task } from '../task/task.js';
 import type { TaskState } from '../task-state.js';
+
+/** Why a task is given up that reads from one that was. */
+const UPSTREAM_ABANDONED = 'upstream task abandoned';
 
 /** The error for the first of the tasks that was given up on its own account; null when none was. */
 export function abandonmentOf(
@@ -9,13 +13,13 @@ export function abandonmentOf(
 	states: Readonly<Record<string, TaskState>>,
 ): AbandonedError | null {
 	const abandoned = display.filter((task) => states[task.taskId]!.abandoned);
-	const task = abandoned.find((one) => states[one.taskId]!.abandonReason !== 'upstream');
+	const task = abandoned.find((one) => states[one.taskId]!.abandonReason !== UPSTREAM_ABANDONED);
 	if (task === undefined) return null;
 	const state = states[task.taskId]!;
 	const others = abandoned.filter((one) => one !== task).map((one) => one.taskId);
 	return new AbandonedError(message(task, state, others), {
 		taskId: task.taskId,
-		reason: state.abandonReason ?? 'worker-restarts',
+		reason: state.abandonReason ?? 'worker restart cap exhausted',
 		workerFailures: state.workerFailures,
 		workerRestarts: state.workerRestarts,
 		orphaned: state.orphaned,
@@ -41,14 +45,16 @@ function message(task: Task, state: TaskState, others: readonly string[]): strin
 			` ${count(state.timeouts, 'attempt')} exceeded timeoutMs (${task.timeoutMs}${origin}).`,
 		);
 	}
+	const { firstError, lastError } = state;
+	if (firstError === null) parts.push(' No error of a worker was seen. ');
+	else parts.push(` The first error:\n${indented(plainText(firstError))}\n`);
+	if (lastError !== null && lastError !== firstError) {
+		parts.push(`The last error:\n${indented(plainText(lastError))}\n`);
+	}
 	parts.push(
-		state.firstError === null
-			? ' No error of a worker was seen.'
-			: ` The first error:\n${indented(state.firstError)}\n`,
-	);
-	parts.push(
-		state.firstError === null ? ' ' : '',
-		"Fix what the workers die of, raise maxWorkerRestarts, or keep workers whose blocks fail with onBlockError: 'keep-worker'.",
+		task.onBlockError === 'keep-worker'
+			? 'Fix what the workers die of, or raise maxWorkerRestarts.'
+			: "Fix what the workers die of, raise maxWorkerRestarts, or keep workers whose blocks fail with onBlockError: 'keep-worker'.",
 	);
 	return parts.join('');
 }

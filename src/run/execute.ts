@@ -127,6 +127,7 @@ class Execution {
 			if (this.#options.summary) this.#print(report);
 			return this.#outcome(result, driver);
 		} finally {
+			this.#feed.close();
 			endWatch();
 			logs.release();
 		}

@@ -30,6 +30,8 @@ export class ProgressFeed implements RunListener {
 	readonly #stalls = new StallWatch();
 	#timer: NodeJS.Timeout | undefined;
 	#last = '';
+	/** The latest counts, from the start to the end. */
+	#shown: Counts | null = null;
 	/** Whether the run is being stopped. */
 	stopping = false;
 
@@ -50,7 +52,8 @@ export class ProgressFeed implements RunListener {
 	 */
 	start(look: () => NativeRunSnapshot | null): void {
 		const states = look()?.tasks ?? this.#run.tasks.map(notBegun);
-		this.#send({ type: 'start', time: now(), states: this.#counts(states) });
+		this.#shown = this.#counts(states);
+		this.#send({ type: 'start', time: now(), states: this.#shown });
 		this.#timer = setInterval(() => {
 			const snapshot = look();
 			if (!snapshot) return;
@@ -61,9 +64,16 @@ export class ProgressFeed implements RunListener {
 
 	/** Says how it ended. */
 	finish(states: readonly NativeTaskState[]): void {
-		clearInterval(this.#timer);
 		this.#progress(states);
-		this.#send({ type: 'finish', time: now(), states: this.#counts(states) });
+		this.close();
+	}
+
+	/** Ends what was started and not finished, with the latest counts: bars must not outlive their run. */
+	close(): void {
+		clearInterval(this.#timer);
+		if (this.#shown === null) return;
+		this.#send({ type: 'finish', time: now(), states: this.#shown });
+		this.#shown = null;
 	}
 
 	onWorkerStarted({ taskId }: Task, workerId: number): void {
@@ -97,6 +107,7 @@ export class ProgressFeed implements RunListener {
 		const key = JSON.stringify(counts);
 		if (key === this.#last) return;
 		this.#last = key;
+		this.#shown = counts;
 		this.#send({ type: 'progress', time: now(), states: counts });
 	}
 

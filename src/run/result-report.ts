@@ -11,6 +11,7 @@ import { errorText } from '../report/error-text.js';
 import type {
 	Distribution,
 	FailureReport,
+	ReportedBlock,
 	ResourceReport,
 	RunReport,
 	TaskRunReport,
@@ -88,12 +89,20 @@ function failureReportOf(
 	{ block, worker, attempt, error }: NativeBlockFailure,
 ): FailureReport {
 	return {
-		blockId: block === null ? '' : Block.at(task.geometry, block).id,
+		block: block === null ? null : reportedBlock(Block.at(task.geometry, block)),
 		workerId: worker,
 		attempt,
 		name: error.name,
 		message: error.message,
 		stack: error.stack === null ? '' : errorText(error),
+	};
+}
+
+function reportedBlock({ id, index, writeRoi }: Block): ReportedBlock {
+	return {
+		id,
+		index,
+		writes: { begin: writeRoi.begin.toArray(), end: writeRoi.end.toArray() },
 	};
 }
 

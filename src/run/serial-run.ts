@@ -18,6 +18,7 @@ import {
 	serialTake,
 } from '../native-run.js';
 import { setProfiler } from '../profile-block.js';
+import { errorHeadline } from '../report/error-text.js';
 import type { Task } from '../task/task.js';
 import { markedFailed } from '../worker/block-loop.js';
 import { describeError } from '../worker/describe-error.js';
@@ -219,7 +220,9 @@ export class SerialRun implements RunDriver {
 		serialChecked(native, at, index, answer);
 		if (firstError && !this.#warned.has(task)) {
 			this.#warned.add(task);
-			const message = `checkFunction failed, so blocks run: ${firstError.name}: ${firstError.message}`;
+			const [first = ''] = firstError.message.trim().split('\n', 1);
+			const headline = errorHeadline({ name: firstError.name, message: first });
+			const message = `checkFunction failed, so blocks run: ${headline}`;
 			this.#listener.onNotice(task, { level: 'warning', code: 'check-error', message });
 		}
 		return answer !== NOT_DONE && answer !== CHECK_FAILED;

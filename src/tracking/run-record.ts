@@ -1,5 +1,6 @@
 import { distributionOf, mergeDistributions } from '../report/distribution.js';
 import type { Distribution, TaskRunReport, WorkerExitKind } from '../report/run-report.js';
+import { type RecordedFailure, recordedFailures } from './recorded-failure.js';
 
 /**
  * A line of `runs.jsonl`: what one run did for one task. Times are UNIX seconds, durations seconds,
@@ -28,6 +29,8 @@ export interface RunRecord {
 		timeouts: number;
 		check_errors: number;
 	};
+	/** The first blocks that failed for good. */
+	failures: RecordedFailure[];
 	timeout_ms: number;
 	/** Of blocks that succeeded, from being sent to being returned. */
 	round_trip: RecordedDistribution;
@@ -115,6 +118,7 @@ export function formatRunRecord(report: TaskRunReport, run: RecordedRun): string
 			timeouts: report.timeouts,
 			check_errors: report.checkErrors,
 		},
+		failures: recordedFailures(report.failures),
 		timeout_ms: report.timeoutMs,
 		round_trip: recorded(report.roundTrip),
 		resources: resources && {

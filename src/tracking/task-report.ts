@@ -1,5 +1,6 @@
 import type { Block } from '../block.js';
-import type { Distribution, WorkerExitKind } from '../report/run-report.js';
+import type { Distribution, FailureReport, WorkerExitKind } from '../report/run-report.js';
+import { readFailures } from './recorded-failure.js';
 import { type RecordedWorker, type RunRecord, readDistribution } from './run-record.js';
 
 /** What a store holds about one block; null where nothing was recorded. */
@@ -107,9 +108,11 @@ export class TaskReport {
 	readonly wallSeconds: number;
 	/** The signal that ended the run; null when none did. */
 	readonly interrupted: string | null;
-	/** Why the task was given up; null when it wasn't. */
+	/** Why the task was given up, as in `TaskState`; null when it wasn't. */
 	readonly abandonReason: string | null;
 	readonly blocks: ReportedBlocks;
+	/** The first blocks that failed for good; `blocks.failed` counts all. */
+	readonly failures: readonly FailureReport[];
 	readonly timeoutMs: number;
 	/** Of the blocks that succeeded, from being sent to being returned. */
 	readonly roundTrip: Distribution;
@@ -150,6 +153,7 @@ export class TaskReport {
 			timeouts: blocks.timeouts,
 			checkErrors: blocks.check_errors,
 		};
+		this.failures = readFailures(record.failures);
 		this.timeoutMs = record.timeout_ms;
 		this.roundTrip = readDistribution(record.round_trip);
 		this.resources = readResources(record.resources);

@@ -8,7 +8,7 @@ use bellis_tracking::{
     layout_hash, reset, reset_failed, runs, Layout, LockHolder, OpenOptions, StoreReader,
     StoredRoi, SystemFiles,
 };
-use napi::bindgen_prelude::{AsyncTask, Float64Array, Uint32Array};
+use napi::bindgen_prelude::{AsyncTask, Float64Array, Uint32Array, Uint8Array};
 use napi_derive::napi;
 
 use crate::background::{background, Background};
@@ -138,6 +138,22 @@ pub fn store_status(
                 has_resources: status.has_resources,
                 held_by: status.held_by.map(NativeLockHolder::from),
             })
+        })
+    })
+}
+
+/// Blocks of the store at `path` that are done and that a mask, a byte for each block, leaves alone; or
+/// `null` when there is no store.
+#[napi(ts_return_type = "Promise<{ ok: number | null } | { error: NativeError }>")]
+pub fn store_done_unmasked(
+    path: String,
+    spec: NativeTaskSpec,
+    mask: Uint8Array,
+) -> AsyncTask<Background<Option<f64>>> {
+    let mask = mask.to_vec();
+    background(move || {
+        look(&path, Some(&spec), |reader| {
+            Ok(reader.done_unmasked(&mask)? as f64)
         })
     })
 }

@@ -192,6 +192,26 @@ impl<'a> StoreReader<'a> {
         Ok(status)
     }
 
+    /// Blocks that are done and that a mask leaves alone: `mask` has a byte for each block of the
+    /// task, by its row-major index. Without a known layout that is none.
+    ///
+    /// # Errors
+    /// As [`StoreReader::status`].
+    pub fn done_unmasked(&self, mask: &[u8]) -> Result<u64, TrackingError> {
+        let mut count = 0;
+        let Some(layout) = &self.layout else {
+            return Ok(count);
+        };
+        self.scan(ArrayKind::Done, |offset, bytes| {
+            let cells = (offset..).zip(bytes);
+            let done = cells.filter(|(_, byte)| **byte != 0);
+            let blocks = done.filter_map(|(cell, _)| layout.block_index(cell));
+            let masked = |block: u64| mask.get(block as usize).is_some_and(|byte| *byte != 0);
+            count += blocks.filter(|block| !masked(*block)).count() as u64;
+        })?;
+        Ok(count)
+    }
+
     /// Blocks that failed and are not done, by cell. Blocks that never ran because another failed
     /// are not among them.
     ///

@@ -67,6 +67,27 @@ fn status_and_failed_blocks_need_no_run() {
 }
 
 #[test]
+fn blocks_that_are_done_and_not_masked_are_counted() {
+    let scratch = Scratch::new("unmasked");
+    let path = scratch.join("store");
+    // A read context of 10 puts block 0 into cell 1.
+    let layout = line_with(-10, 70, 10, 10, StoredFit::Valid);
+    let mut store = TrackingStore::open(&path, &layout, OpenOptions::default()).unwrap();
+    for block in [0, 1, 4] {
+        let cell = layout.cell_of(block).unwrap();
+        assert_eq!(cell, block + 1);
+        store.record_done(cell, None).unwrap();
+    }
+    store.close().unwrap();
+    let reader = reader(&path);
+    assert_eq!(reader.done_unmasked(&[0; 5]).unwrap(), 3);
+    assert_eq!(reader.done_unmasked(&[0, 1, 1, 0, 0]).unwrap(), 2);
+    assert_eq!(reader.done_unmasked(&[1; 5]).unwrap(), 0);
+    // Blocks beyond the mask are not masked.
+    assert_eq!(reader.done_unmasked(&[]).unwrap(), 3);
+}
+
+#[test]
 fn a_block_gives_what_was_recorded_and_nothing_where_nothing_was() {
     let scratch = Scratch::new("block");
     let path = scratch.join("store");

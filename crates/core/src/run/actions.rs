@@ -151,6 +151,10 @@ pub enum Warning {
         restarts: u32,
         /// `maxWorkerRestarts`.
         max_restarts: u32,
+        /// Whether its workers live on after a block's error, so that they die of something else.
+        keeps_workers: bool,
+        /// The latest error of a block or a worker.
+        last_error: Option<Box<ErrorReport>>,
     },
     /// The check function threw or gave no boolean. Once a task.
     CheckError {

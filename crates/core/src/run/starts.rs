@@ -2,7 +2,7 @@
 
 use super::actions::{Action, KillReason, ShutdownReason, Warning};
 use super::alarms::Alarm;
-use super::{ConnectionId, Nanos, Order, Outbox, Run, RunConfig};
+use super::{ConnectionId, Nanos, OnBlockError, Order, Outbox, Run, RunConfig};
 use crate::TaskIndex;
 
 /// How often a start that was put off is thought about again.
@@ -172,6 +172,8 @@ impl Run {
                 task,
                 restarts,
                 max_restarts,
+                keeps_workers: state.config.on_block_error == OnBlockError::KeepWorker,
+                last_error: state.last_error.clone().map(Box::new),
             }));
         }
     }

@@ -7,7 +7,7 @@ use bellis_core::run::{
 use bellis_core::TaskIndex;
 
 use crate::graphs::Graph;
-use crate::stage::{workers, Stage, Told};
+use crate::stage::{error, workers, Stage, Told};
 
 fn paced(max_workers: u32) -> TaskConfig {
     TaskConfig {
@@ -152,6 +152,8 @@ fn failing_starts_back_off_and_end_with_the_first_error() {
                 task: TaskIndex(0),
                 restarts: 2,
                 max_restarts: 3,
+                keeps_workers: false,
+                last_error: Some(Box::new(error("no such program"))),
             };
             assert_eq!(stage.next(), Told::Warn(warning));
         }

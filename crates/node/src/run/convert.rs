@@ -139,6 +139,14 @@ pub(crate) fn words(error: &ErrorReport) -> String {
     }
 }
 
+/// An error's name and the first line of its message: a notice is one line.
+pub(crate) fn headline(error: &ErrorReport) -> String {
+    match error.message.trim().lines().next() {
+        Some(line) => format!("{}: {line}", error.name),
+        None => error.name.clone(),
+    }
+}
+
 pub(crate) fn stat(distribution: &Distribution) -> NativeStat {
     NativeStat {
         count: distribution.count() as f64,
@@ -188,8 +196,8 @@ pub(crate) fn task_state(task: &TaskSnapshot) -> NativeTaskState {
         done: task.done,
         abandoned: task.abandoned.is_some(),
         abandon_reason: task.abandoned.map(|reason| match reason {
-            AbandonReason::RestartsUsedUp => "worker-restarts".to_owned(),
-            AbandonReason::UpstreamAbandoned { .. } => "upstream".to_owned(),
+            AbandonReason::RestartsUsedUp => "worker restart cap exhausted".to_owned(),
+            AbandonReason::UpstreamAbandoned { .. } => "upstream task abandoned".to_owned(),
         }),
         worker_starts: task.worker_starts.into(),
         worker_restarts: task.worker_restarts.into(),

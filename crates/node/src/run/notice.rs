@@ -4,7 +4,7 @@ use bellis_core::run::Warning;
 use bellis_net::{Notice, StrangerReason};
 use bellis_tracking::Notice as StoreNotice;
 
-use super::convert::words;
+use super::convert::headline;
 use super::event::NativeRunEvent;
 
 fn event(level: &str, code: &str, task: Option<u32>, message: String) -> NativeRunEvent {
@@ -48,16 +48,27 @@ fn of_run(warning: Warning) -> Option<NativeRunEvent> {
             task,
             restarts,
             max_restarts,
+            keeps_workers,
+            last_error,
         } => {
+            // Whoever keeps workers already has other reasons for their deaths.
+            let advice = if keeps_workers {
+                "Find out what the workers die of, or raise maxWorkerRestarts"
+            } else {
+                "Raise maxWorkerRestarts, or pass onBlockError: 'keep-worker' to let workers live on after a \
+                 block's error"
+            };
+            let last = last_error.map_or_else(String::new, |error| {
+                format!(". The last error: {}", headline(&error))
+            });
             let message = format!(
                 "{restarts} of {max_restarts} worker restarts are used up; after the last one the task is \
-                 abandoned. Raise maxWorkerRestarts, or pass onBlockError: 'keep-worker' to let workers live \
-                 on after a block's error"
+                 abandoned. {advice}{last}"
             );
             event("warning", "half-budget", Some(task.0), message)
         }
         Warning::CheckError { task, error } => {
-            let message = format!("checkFunction failed, so blocks run: {}", words(&error));
+            let message = format!("checkFunction failed, so blocks run: {}", headline(&error));
             event("warning", "check-error", Some(task.0), message)
         }
         Warning::EndedWithoutConnecting { task, worker } => {

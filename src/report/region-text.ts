@@ -1,11 +1,4 @@
-import type { Roi } from '../geometry/roi.js';
-
 /** A region as an interval an axis: `[0, 512) x [0, 512)`. */
-export function regionText({ begin, end }: Roi): string {
-	return intervalsOf(begin.toArray(), end.toArray());
-}
-
-/** As {@link regionText}, from the two corners. */
 export function intervalsOf(begin: readonly number[], end: readonly number[]): string {
 	return begin.map((from, axis) => `[${from}, ${end[axis]})`).join(' x ');
 }
