@@ -1,4 +1,4 @@
-// Runs a benchmark of the wire's crate and reads what it prints.
+// Runs a bench program of the Rust crates and reads what it prints.
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -8,11 +8,17 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 const seconds = { ns: 1e-9, µs: 1e-6, ms: 1e-3, s: 1 };
 
-/** The lines that a bench program of `bellis-net` prints. */
-export async function benchLines(name) {
+/**
+ * The lines that a bench program prints.
+ *
+ * @param {string} crate such as `bellis-net`
+ * @param {string} name the program
+ * @param {string[]} [more] its arguments
+ */
+export async function benchLines(crate, name, more = []) {
 	const { stdout } = await execute(
 		'cargo',
-		['bench', '--quiet', '-p', 'bellis-net', '--bench', name],
+		['bench', '--quiet', '-p', crate, '--bench', name, '--', ...more],
 		{
 			cwd: root,
 			maxBuffer: 1 << 24,
@@ -21,9 +27,28 @@ export async function benchLines(name) {
 	return stdout.split('\n').filter(Boolean);
 }
 
-/** Seconds of a duration such as `21.3µs`. */
+/** Seconds of a duration such as `21.3µs` or `1.2 ms`. */
 export function durationSeconds(text) {
-	const [, value, unit] = /^([\d.]+)(ns|µs|ms|s)$/.exec(text) ?? [];
+	const [, value, unit] = /^([\d.]+) ?(ns|µs|ms|s)$/.exec(text) ?? [];
 	if (value === undefined) throw new Error(`no duration: ${text}`);
 	return Number(value) * seconds[unit];
+}
+
+/**
+ * What divan measured: median seconds and number of samples of each case, by `bench/argument`.
+ *
+ * @param {string[]} lines
+ * @returns {Record<string, { seconds: number, samples: number }>}
+ */
+export function divanMedians(lines) {
+	const medians = {};
+	let bench = '';
+	for (const line of lines) {
+		bench = /^[├╰]─ (\w+)/.exec(line)?.[1] ?? bench;
+		const [, argument, columns] = /^[│ ]\s+[├╰]─ (\w+)\s+(.+)$/.exec(line) ?? [];
+		if (argument === undefined) continue;
+		const [, , median, , samples] = columns.split('│').map((column) => column.trim());
+		medians[`${bench}/${argument}`] = { seconds: durationSeconds(median), samples: Number(samples) };
+	}
+	return medians;
 }

@@ -7,6 +7,7 @@ import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { runBlockwise } from '../dist/index.js';
+import { benchLines, divanMedians } from './core-bench.js';
 import { task1d } from './geometries.js';
 import { measurePeer } from './peers/python.js';
 import { figure, result } from './results.js';
@@ -18,12 +19,15 @@ const program = fileURLToPath(new URL('./work/resume-run.js', import.meta.url));
 const quiet = { progress: { onEvent: () => {} }, summary: false };
 const WORKERS = 4;
 
-/** Cases: blocks in the store, and how many of them are done. daisy takes minutes for those without `peer`. */
+/**
+ * Cases: blocks in the store, how many of them are done, and how often daisy is measured: a half-done run
+ * takes it a minute, and the largest one minutes.
+ */
 const cases = {
-	'done-20000': { blocks: 20_000, done: 20_000, peer: true },
-	'done-1000000': { blocks: 1_000_000, done: 1_000_000, peer: true },
-	'half-1000000': { blocks: 1_000_000, done: 500_000 },
-	'done-100000000': { blocks: 100_000_000, done: 100_000_000 },
+	'done-20000': { blocks: 20_000, done: 20_000, peer: 3 },
+	'done-1000000': { blocks: 1_000_000, done: 1_000_000, peer: 3 },
+	'half-1000000': { blocks: 1_000_000, done: 500_000, peer: 1, slowPeer: true },
+	'done-100000000': { blocks: 100_000_000, done: 100_000_000, peer: 0 },
 };
 
 /**
@@ -34,14 +38,14 @@ const cases = {
 export async function measure({ quick = false, peers = true }) {
 	const repeats = quick ? 3 : 5;
 	const results = [];
-	const add = (name, impl, metric, unit, values) => {
-		const row = result(name, impl, metric, unit, values);
+	const add = (name, impl, metric, unit, values, n = values.length) => {
+		const row = { ...result(name, impl, metric, unit, values), n };
 		results.push(row);
 		console.log(
 			`${name.padEnd(16)} ${metric.padEnd(10)} ${impl.padEnd(26)} ${figure(row.value)} ${unit}`,
 		);
 	};
-	for (const [name, { blocks, done, peer = false }] of Object.entries(cases)) {
+	for (const [name, { blocks, done, peer, slowPeer = false }] of Object.entries(cases)) {
 		if (quick && blocks > 1_000_000) continue;
 		await inFolder(async (folder) => {
 			const store = join(folder, 'store');
@@ -61,11 +65,15 @@ export async function measure({ quick = false, peers = true }) {
 			});
 			const again = answers.flatMap(({ seconds }) => seconds.slice(1));
 			if (again.length > 0) add(name, 'bellis, same process', 'resume', 's', again);
-			if (!peers || !peer) return;
+			if (!peers || (quick && slowPeer)) return;
 			const theirs = [];
-			for (let i = 0; i < Math.min(repeats, 3); i++) {
+			for (let i = 0; i < peer; i++) {
+				if (!all) mark(store, blocks, done);
 				theirs.push(await daisy({ task: task1d(blocks), trackingPath: store }));
 			}
+			if (theirs.length === 0) return;
+			const wrong = theirs.find(({ skipped }) => skipped !== done);
+			if (wrong) throw new Error(`${name}: daisy skipped ${wrong.skipped}`);
 			addRuns(add, name, 'daisy-2.0.0', {
 				seconds: theirs.map(({ seconds }) => seconds),
 				starts: theirs.map(({ starts }) => starts),
@@ -79,11 +87,27 @@ export async function measure({ quick = false, peers = true }) {
 			add(name, 'daisy-2.0.0, marker files', 'resume', 's', [checked.seconds]);
 		});
 	}
+	await measureRecord(add);
 	const blocks = quick ? 200_000 : 1_000_000;
 	const recording = await recordingCost(blocks);
-	add('record', 'bellis, marks', 'run', 'ns/block', recording.marks);
-	add('record', 'bellis, all arrays, measuring included', 'run', 'ns/block', recording.all);
+	add('run', 'bellis, marks', 'tracking', 'ns/block', recording.marks);
+	add('run', 'bellis, all arrays, measured', 'tracking', 'ns/block', recording.all);
 	return results;
+}
+
+/** What recording a block costs the driver, without a run around it: 10^6 blocks in the order of hand-out. */
+async function measureRecord(add) {
+	const medians = divanMedians(await benchLines('bellis-tracking', 'store', ['record_with']));
+	const pages = { allocated: 'record_with_pages_allocated', 'first touch': 'record_with_first_touch' };
+	for (const [which, bench] of Object.entries(pages)) {
+		for (const [arrays, argument] of [
+			['marks', 'false'],
+			['all arrays', 'true'],
+		]) {
+			const { seconds, samples } = medians[`${bench}/${argument}`];
+			add(`record, ${which}`, `bellis-rust, ${arrays}`, 'record', 'ns/block', [seconds * 1000], samples);
+		}
+	}
 }
 
 function addRuns(add, name, impl, { seconds, starts, peaks }) {

@@ -4,11 +4,11 @@ import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { runBlockwise } from '../dist/index.js';
-import { benchLines, durationSeconds } from './core-bench.js';
 import { task1d } from './geometries.js';
 import { measurePeer } from './peers/python.js';
 import { figure, median, rateResult, result } from './results.js';
 import { makeTask } from './tasks.js';
+import { measureLoneBlock, measureWire } from './wire.js';
 
 const functions = new URL('./work/block-functions.js', import.meta.url);
 const functionNamed = (name) => ({ processFunction: { module: functions, export: name } });
@@ -120,8 +120,9 @@ export async function measure({ quick = false, peers = true }) {
 			add(rateResult(`marginal-w${workers}`, 'piscina', 'marginal', piscina));
 		}
 	}
+	for (const row of await measureWire(quick)) add(row);
+	for (const row of await measureLoneBlock(quick ? 100 : 500)) add(row);
 	if (!quick) {
-		for (const row of await measureWire()) add(row);
 		for (const [mode, more] of Object.entries(modes)) {
 			for (const workers of [1, 4, 16]) {
 				const seconds = await repeated(repeats, () => runOnce(20_000, workers, more));
@@ -146,28 +147,6 @@ export async function measure({ quick = false, peers = true }) {
 		}
 	}
 	return results;
-}
-
-/** Latency of a lone block and what encryption costs, from the wire's own bench (native client, no JavaScript). */
-async function measureWire() {
-	const rows = [];
-	for (const line of await benchLines('throughput')) {
-		const trip = /^(.+): p50 (\S+), p99 (\S+)$/.exec(line);
-		if (trip) {
-			const [, what, p50, p99] = trip;
-			rows.push(
-				result(what, 'bellis-rust', 'p50', 'µs', [durationSeconds(p50) * 1e6]),
-				result(what, 'bellis-rust', 'p99', 'µs', [durationSeconds(p99) * 1e6]),
-			);
-		}
-		const cost = /^(encryption of a message of \d+): (\d+) ns a block/.exec(line);
-		if (cost)
-			rows.push(result(cost[1], 'bellis-rust', 'encryption', 'ns/block', [Number(cost[2])]));
-		const rate = /^(\d+) workers: (\d+) blocks\/s$/.exec(line);
-		if (rate)
-			rows.push(rateResult(`native-w${rate[1]}`, 'bellis-rust', 'throughput', [Number(rate[2])]));
-	}
-	return rows;
 }
 
 /** Tasks per second of a warm piscina pool, 256 in flight at a time. */

@@ -1,145 +1,24 @@
-//! 2,000 workers at once, played by one thread: blocks a second, the longest that any of them waited
-//! for a block, memory and processor time for each. `cargo bench -p bellis-net --bench connections`.
+//! Thousands of workers at once, played by one thread of another process: blocks a second, the longest
+//! that any of them waited for a block, and what the driver pays for each connection, in memory and in
+//! processor time, idle (heartbeats only) and busy. `cargo bench -p bellis-net --bench connections`;
+//! with `-- --quick` fewer blocks and a shorter look at the idle ones.
 
-use std::cell::Cell;
-use std::rc::Rc;
+mod bare_run;
+mod crowd;
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command as Program, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use bellis_core::run::{
-    FailureReport, KillReason, Outcome, Run, RunConfig, RunSnapshot, TaskConfig, WorkerId,
-};
-use bellis_core::{BlockIndex, Roi, Scheduler, TaskGraph, TaskIndex, TaskSpec};
-use bellis_net::codec::{self, FrameReader, MAX_DRIVER_FRAME};
-use bellis_net::greeting::Greeting;
-use bellis_net::message::{
-    BlockResult, Bytes, DriverMessage, Fit, Hello, Outcome as BlockOutcome, ResultList,
-    TaskGeometry, TaskSetup, WorkerMessage,
-};
-use bellis_net::noise::Handshake;
-use bellis_net::{bind, Command, Ended, Host, Notice, Secret, Server, ServerOptions};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::sync::Barrier;
-use tokio::task::{spawn_local, LocalSet};
+use bare_run::{run_of, BareHost};
+use bellis_core::run::{Outcome, RunConfig, TaskConfig, WorkerId};
+use bellis_net::{bind, Command, Secret, Server, ServerOptions};
 
-struct Nobody(mpsc::Sender<WorkerId>, mpsc::Sender<Ended>);
-
-impl Host for Nobody {
-    fn start_worker(&mut self, _: TaskIndex, worker: WorkerId) {
-        self.0.send(worker).unwrap();
-    }
-    fn kill_worker(&mut self, _: WorkerId, _: KillReason) {}
-    fn check(&mut self, _: TaskIndex, _: &[BlockIndex]) {}
-    fn failed(&mut self, report: &FailureReport) {
-        println!("  {report:?}");
-    }
-    fn notice(&mut self, notice: Notice) {
-        println!("  {notice:?}");
-    }
-    fn task_finished(&mut self, _: TaskIndex) {}
-    fn progress(&mut self, _: RunSnapshot) {}
-    fn finished(&mut self, ended: Ended) {
-        self.1.send(ended).unwrap();
-    }
-}
-
-struct Seen {
-    all: Barrier,
-    blocks: Cell<u64>,
-    longest_wait: Cell<Duration>,
-    least: Cell<u64>,
-    most: Cell<u64>,
-}
-
-/// A worker that answers every grant at once.
-async fn work(port: u16, secret: Secret, worker: u32, seen: Rc<Seen>) {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-    stream.set_nodelay(true).unwrap();
-    let own = Greeting::own().encode();
-    stream.write_all(&own).await.unwrap();
-    let mut theirs = vec![0; own.len()];
-    stream.read_exact(&mut theirs).await.unwrap();
-    let mut handshake = Handshake::worker(&secret, &[own, theirs].concat()).unwrap();
-    let first = handshake.write().unwrap();
-    stream
-        .write_all(&[&[0, 48], &first[..]].concat())
-        .await
-        .unwrap();
-    let mut answer = [0; 50];
-    stream.read_exact(&mut answer).await.unwrap();
-    handshake.read(&answer[2..]).unwrap();
-    let (mut sealer, opener) = handshake.finish().unwrap();
-    let mut reader = FrameReader::new(opener, MAX_DRIVER_FRAME);
-
-    let (mut plain, mut wire) = (Vec::new(), Vec::new());
-    let hello = Hello {
-        task: "t".into(),
-        worker: Some(worker),
-        pid: 0,
-        machine: String::new(),
-    };
-    codec::encode(&WorkerMessage::Hello(hello), usize::MAX, &mut plain).unwrap();
-    codec::seal(&mut sealer, &plain, &mut wire).unwrap();
-    stream.write_all(&wire).await.unwrap();
-
-    // Everybody is there before anybody works.
-    seen.all.wait().await;
-    plain.clear();
-    wire.clear();
-    let message = WorkerMessage::Acquire { n: 1 };
-    codec::encode(&message, usize::MAX, &mut plain).unwrap();
-    codec::seal(&mut sealer, &plain, &mut wire).unwrap();
-    stream.write_all(&wire).await.unwrap();
-
-    let mut buffer = vec![0; 4096];
-    let mut done = 0;
-    let mut asked = Instant::now();
-    let mut first = true;
-    'work: loop {
-        let bytes = stream.read(&mut buffer).await.unwrap();
-        assert_ne!(bytes, 0, "the driver hung up");
-        reader.feed(&buffer[..bytes]);
-        plain.clear();
-        while let Some(message) = reader.next_message().unwrap() {
-            match message {
-                DriverMessage::Grant { blocks, .. } => {
-                    if !std::mem::take(&mut first) {
-                        let waited = asked.elapsed();
-                        seen.longest_wait.set(seen.longest_wait.get().max(waited));
-                    }
-                    asked = Instant::now();
-                    done += blocks.0.len() as u64;
-                    let results = blocks.0.iter().map(|&block| BlockResult {
-                        block,
-                        started: 1,
-                        ended: 2,
-                        outcome: BlockOutcome::Done,
-                    });
-                    let results = ResultList(results.collect());
-                    let message = WorkerMessage::Released { results };
-                    codec::encode(&message, usize::MAX, &mut plain).unwrap();
-                }
-                DriverMessage::Shutdown { .. } => {
-                    let message = WorkerMessage::Goodbye;
-                    codec::encode(&message, usize::MAX, &mut plain).unwrap();
-                    wire.clear();
-                    codec::seal(&mut sealer, &plain, &mut wire).unwrap();
-                    stream.write_all(&wire).await.unwrap();
-                    break 'work;
-                }
-                _ => {}
-            }
-        }
-        if !plain.is_empty() {
-            wire.clear();
-            codec::seal(&mut sealer, &plain, &mut wire).unwrap();
-            stream.write_all(&wire).await.unwrap();
-        }
-    }
-    seen.blocks.set(seen.blocks.get() + done);
-    seen.least.set(seen.least.get().min(done));
-    seen.most.set(seen.most.get().max(done));
+/// Processor time of this process so far.
+fn processor_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 fn resident_kib() -> u64 {
@@ -149,98 +28,94 @@ fn resident_kib() -> u64 {
         .unwrap_or(0)
 }
 
+fn measure(workers: u32, blocks: u64, idle: Duration) {
+    let mut config = RunConfig::new(vec![TaskConfig {
+        max_workers: workers,
+        paced_starts: false,
+        ..TaskConfig::default()
+    }]);
+    config.cores = 2;
+    let (run, setup) = run_of(blocks, config);
+    let secret = Secret::random().unwrap();
+    let bound = bind(None).unwrap();
+    let port = bound.port();
+    let (send_starts, starts) = mpsc::channel::<WorkerId>();
+    let (send_ended, ended) = mpsc::channel();
+    let host = Box::new(BareHost {
+        start: move |worker| send_starts.send(worker).unwrap(),
+        ended: send_ended,
+    });
+    let options = ServerOptions::new(secret.clone(), vec![setup]);
+    let server = Server::start(bound, options, run, host).unwrap();
+    let commands = server.commands();
+    let wanted: Vec<WorkerId> = (0..workers).map(|_| starts.recv().unwrap()).collect();
+    for &worker in &wanted {
+        let exit_reported = false;
+        commands.send(Command::WorkerStarted {
+            worker,
+            exit_reported,
+        });
+    }
+
+    let before = resident_kib();
+    let mut crowd = Program::new(std::env::current_exe().unwrap())
+        .arg(crowd::ARGUMENT)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut orders = crowd.stdin.take().unwrap();
+    let mut words = BufReader::new(crowd.stdout.take().unwrap()).lines();
+    let mut word = || words.next().expect("the crowd ended").unwrap();
+    let ids: Vec<String> = wanted.iter().map(|id| id.0.to_string()).collect();
+    let connecting = Instant::now();
+    writeln!(orders, "{port} {} {}", secret.to_hex(), ids.join(" ")).unwrap();
+    assert_eq!(word(), crowd::CONNECTED);
+    let connected = connecting.elapsed();
+    let memory_idle = resident_kib().saturating_sub(before);
+
+    // Nothing happens here that is waited for: it is looked at for as long as this takes.
+    let (idle_from, idle_cpu) = (Instant::now(), processor_time());
+    std::thread::sleep(idle);
+    let idle_cpu = (processor_time() - idle_cpu).as_secs_f64() / idle_from.elapsed().as_secs_f64();
+
+    let (busy_from, busy_cpu) = (Instant::now(), processor_time());
+    writeln!(orders, "{}", crowd::GO).unwrap();
+    let told = word();
+    let busy = busy_from.elapsed().as_secs_f64();
+    let busy_cpu = (processor_time() - busy_cpu).as_secs_f64();
+    let memory_busy = resident_kib().saturating_sub(before);
+
+    let ended = ended.recv().unwrap();
+    server.join();
+    assert!(crowd.wait().unwrap().success());
+    assert_eq!(ended.outcome, Outcome::Finished);
+    assert_eq!(ended.snapshot.unwrap().tasks[0].completed, blocks);
+    let each = |total: f64| total / f64::from(workers);
+    println!(
+        "{workers} workers: connected in {connected:?}; {:.0} blocks/s; {told}; \
+         driver's memory {:.1} KiB each idle, {:.1} KiB each busy; \
+         driver's processor {:.2} µs/s each idle, {:.2} µs/s each busy, {:.0} ns a block",
+        blocks as f64 / busy,
+        each(memory_idle as f64),
+        each(memory_busy as f64),
+        each(idle_cpu * 1e6),
+        each(busy_cpu / busy * 1e6),
+        busy_cpu * 1e9 / blocks as f64,
+    );
+}
+
 fn main() {
-    const BLOCKS: u64 = 2_000_000;
-    for workers in [1u32, 100, 2000] {
-        let roi = |shape: i64| Roi::from_slices(&[0], &[shape]).unwrap();
-        let mut spec = TaskSpec::new("t", roi(BLOCKS as i64), roi(1), roi(1));
-        spec.read_write_conflict = false;
-        let graph = TaskGraph::new(vec![spec], &[]).unwrap();
-        let scheduler = Scheduler::eager(graph, Vec::new()).unwrap();
-        let mut config = RunConfig::new(vec![TaskConfig {
-            max_workers: workers,
-            paced_starts: false,
-            ..TaskConfig::default()
-        }]);
-        config.cores = 2;
-        let run = Run::new(scheduler, config).unwrap();
-        let secret = Secret::random().unwrap();
-        let bound = bind(None).unwrap();
-        let port = bound.port();
-        let one = || vec![1];
-        let setup = TaskSetup {
-            geometry: TaskGeometry {
-                task_id: "t".into(),
-                total_offset: vec![0],
-                total_shape: vec![BLOCKS as i64],
-                read_offset: vec![0],
-                read_shape: one(),
-                write_offset: vec![0],
-                write_shape: one(),
-                fit: Fit::Valid,
-                read_write_conflict: false,
-            },
-            timeout_millis: 600_000,
-            resource_tracking: false,
-            restart_on_error: true,
-            concurrency: 1,
-            log_dir: None,
-            function: String::new(),
-            config: Bytes::default(),
-        };
-        let before = resident_kib();
-        let (send_starts, starts) = mpsc::channel();
-        let (send_ended, ended) = mpsc::channel();
-        let options = ServerOptions::new(secret.clone(), vec![setup]);
-        let host = Box::new(Nobody(send_starts, send_ended));
-        let server = Server::start(bound, options, run, host).unwrap();
-        let commands = server.commands();
-        let wanted: Vec<WorkerId> = (0..workers).map(|_| starts.recv().unwrap()).collect();
-        for &worker in &wanted {
-            let exit_reported = false;
-            commands.send(Command::WorkerStarted {
-                worker,
-                exit_reported,
-            });
-        }
-        let seen = Rc::new(Seen {
-            all: Barrier::new(workers as usize + 1),
-            blocks: Cell::default(),
-            longest_wait: Cell::default(),
-            least: Cell::new(u64::MAX),
-            most: Cell::default(),
-        });
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
-        let local = LocalSet::new();
-        let (connected, took) = local.block_on(&runtime, async {
-            let workers: Vec<_> = wanted
-                .iter()
-                .map(|worker| spawn_local(work(port, secret.clone(), worker.0, Rc::clone(&seen))))
-                .collect();
-            let connecting = Instant::now();
-            seen.all.wait().await;
-            let connected = connecting.elapsed();
-            let began = Instant::now();
-            for worker in workers {
-                worker.await.unwrap();
-            }
-            (connected, began.elapsed())
-        });
-        let memory = resident_kib().saturating_sub(before);
-        let ended = ended.recv().unwrap();
-        server.join();
-        assert_eq!(ended.outcome, Outcome::Finished);
-        assert_eq!(seen.blocks.get(), BLOCKS);
-        println!(
-            "{workers} workers, connected in {connected:?}: {:.0} blocks/s, longest wait {:?}, {} to {} blocks each, {:.1} KiB each (both ends)",
-            BLOCKS as f64 / took.as_secs_f64(),
-            seen.longest_wait.get(),
-            seen.least.get(),
-            seen.most.get(),
-            memory as f64 / f64::from(workers),
-        );
+    let has = |wanted: &str| std::env::args().any(|argument| argument == wanted);
+    if has(crowd::ARGUMENT) {
+        return crowd::play();
+    }
+    let (blocks, idle) = if has("--quick") {
+        (500_000, Duration::from_secs(2))
+    } else {
+        (2_000_000, Duration::from_secs(10))
+    };
+    for workers in [1, 100, 2000] {
+        measure(workers, blocks, idle);
     }
 }

@@ -1,6 +1,9 @@
 //! Blocks a second from the scheduler through the server, the wire and the native client, all in one
-//! process; and the round trip of a lone block beside that of a bare socket.
-//! `cargo bench -p bellis-net --bench throughput`; pin it (`taskset -c 0`) for the round trips.
+//! process; the round trip of a lone block beside that of a bare socket, pinned to one core and not;
+//! and what encryption takes of both. `cargo bench -p bellis-net --bench throughput`; with
+//! `-- --quick` fewer rounds and worker counts.
+
+mod bare_run;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,71 +11,11 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bellis_core::run::{
-    Exit, ExitKind, FailureReport, KillReason, Nanos, Outcome, Run, RunConfig, RunSnapshot,
-    TaskConfig, WorkerId,
-};
-use bellis_core::{BlockIndex, Roi, Scheduler, TaskGraph, TaskIndex, TaskSpec};
-use bellis_net::message::{Bytes, TaskGeometry, TaskSetup};
+use bare_run::{run_of, BareHost};
+use bellis_core::run::{Exit, ExitKind, Nanos, Outcome, RunConfig, TaskConfig, WorkerId};
 use bellis_net::{
-    bind, Client, ClientOptions, Command, Commands, Ended, Host, Notice, Secret, Server,
-    ServerOptions, Take,
+    bind, Client, ClientOptions, Command, Commands, Secret, Server, ServerOptions, Take,
 };
-
-/// Runs every worker as a thread of this process.
-struct Threads {
-    port: u16,
-    secret: Secret,
-    commands: mpsc::Receiver<Commands>,
-    known: Option<Commands>,
-    trips: mpsc::Sender<Vec<Duration>>,
-    ended: mpsc::Sender<Ended>,
-}
-
-impl Threads {
-    fn commands(&mut self) -> Commands {
-        let commands = self.known.take();
-        let commands = commands.unwrap_or_else(|| self.commands.recv().unwrap());
-        self.known = Some(commands.clone());
-        commands
-    }
-}
-
-impl Host for Threads {
-    fn start_worker(&mut self, _: TaskIndex, worker: WorkerId) {
-        let commands = self.commands();
-        let exit_reported = true;
-        commands.send(Command::WorkerStarted {
-            worker,
-            exit_reported,
-        });
-        let (port, secret, trips) = (self.port, self.secret.clone(), self.trips.clone());
-        thread::spawn(move || {
-            trips.send(work(port, secret, worker)).unwrap();
-            let exit = Exit {
-                kind: ExitKind::Clean,
-                description: String::new(),
-                stderr_tail: None,
-            };
-            commands.send(Command::WorkerExited { worker, exit });
-        });
-    }
-    fn kill_worker(&mut self, worker: WorkerId, reason: KillReason) {
-        println!("  worker {worker:?} should be killed: {reason:?}");
-    }
-    fn check(&mut self, _: TaskIndex, _: &[BlockIndex]) {}
-    fn failed(&mut self, report: &FailureReport) {
-        println!("  {report:?}");
-    }
-    fn notice(&mut self, notice: Notice) {
-        println!("  {notice:?}");
-    }
-    fn task_finished(&mut self, _: TaskIndex) {}
-    fn progress(&mut self, _: RunSnapshot) {}
-    fn finished(&mut self, ended: Ended) {
-        self.ended.send(ended).unwrap();
-    }
-}
 
 /// A worker without work: gives the time between a result and the next block.
 fn work(port: u16, secret: Secret, worker: WorkerId) -> Vec<Duration> {
@@ -106,12 +49,8 @@ fn work(port: u16, secret: Secret, worker: WorkerId) -> Vec<Duration> {
     trips
 }
 
+/// Runs every worker as a thread of this process. Gives blocks a second and the sorted round trips.
 fn run(blocks: u64, workers: u32, prefetch: bool) -> (f64, Vec<Duration>) {
-    let roi = |shape: i64| Roi::from_slices(&[0], &[shape]).unwrap();
-    let mut spec = TaskSpec::new("t", roi(blocks as i64), roi(1), roi(1));
-    spec.read_write_conflict = false;
-    let graph = TaskGraph::new(vec![spec], &[]).unwrap();
-    let scheduler = Scheduler::eager(graph, Vec::new()).unwrap();
     let task = TaskConfig {
         max_workers: workers,
         ..TaskConfig::default()
@@ -122,45 +61,42 @@ fn run(blocks: u64, workers: u32, prefetch: bool) -> (f64, Vec<Duration>) {
         config.timing.prefetch_none_from = Nanos::ZERO;
         config.timing.prefetch_max = 0;
     }
-    let run = Run::new(scheduler, config).unwrap();
+    let (run, setup) = run_of(blocks, config);
 
     let secret = Secret::random().unwrap();
     let bound = bind(None).unwrap();
-    let one = || vec![1];
-    let setup = TaskSetup {
-        geometry: TaskGeometry {
-            task_id: "t".into(),
-            total_offset: vec![0],
-            total_shape: vec![blocks as i64],
-            read_offset: vec![0],
-            read_shape: one(),
-            write_offset: vec![0],
-            write_shape: one(),
-            fit: bellis_net::message::Fit::Valid,
-            read_write_conflict: false,
-        },
-        timeout_millis: 600_000,
-        resource_tracking: false,
-        restart_on_error: true,
-        concurrency: 1,
-        log_dir: None,
-        function: String::new(),
-        config: Bytes::default(),
-    };
-    let (send_commands, commands) = mpsc::channel();
+    let port = bound.port();
+    let (send_commands, commands) = mpsc::channel::<Commands>();
     let (send_ended, ended) = mpsc::channel();
     let (send_trips, trips) = mpsc::channel();
-    let host = Threads {
-        port: bound.port(),
-        secret: secret.clone(),
-        commands,
-        known: None,
-        trips: send_trips,
-        ended: send_ended,
+    let mut known = None;
+    let worker_secret = secret.clone();
+    let start = move |worker: WorkerId| {
+        let commands = known
+            .get_or_insert_with(|| commands.recv().unwrap())
+            .clone();
+        let exit_reported = true;
+        commands.send(Command::WorkerStarted {
+            worker,
+            exit_reported,
+        });
+        let (secret, trips) = (worker_secret.clone(), send_trips.clone());
+        thread::spawn(move || {
+            trips.send(work(port, secret, worker)).unwrap();
+            let exit = Exit {
+                kind: ExitKind::Clean,
+                description: String::new(),
+                stderr_tail: None,
+            };
+            commands.send(Command::WorkerExited { worker, exit });
+        });
     };
     let began = Instant::now();
-    let options = ServerOptions::new(secret, vec![setup]);
-    let server = Server::start(bound, options, run, Box::new(host)).unwrap();
+    let host = Box::new(BareHost {
+        start,
+        ended: send_ended,
+    });
+    let server = Server::start(bound, ServerOptions::new(secret, vec![setup]), run, host).unwrap();
     send_commands.send(server.commands()).unwrap();
     let ended = ended.recv().unwrap();
     server.join();
@@ -173,7 +109,7 @@ fn run(blocks: u64, workers: u32, prefetch: bool) -> (f64, Vec<Duration>) {
 }
 
 /// Request and response over a socket and nothing else.
-fn bare_loop(rounds: usize) -> Vec<Duration> {
+fn bare_loop(rounds: u64) -> Vec<Duration> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let echo = thread::spawn(move || {
@@ -200,14 +136,52 @@ fn bare_loop(rounds: usize) -> Vec<Duration> {
     trips
 }
 
-fn show(what: &str, trips: &[Duration]) {
+/// Prints the middle and the far end, and gives the middle.
+fn show(what: &str, trips: &[Duration]) -> Duration {
     let at = |share: usize| trips[trips.len() * share / 100];
     println!("{what}: p50 {:?}, p99 {:?}", at(50), at(99));
+    at(50)
 }
 
-/// What encryption costs for both ends together: of a message with one block, and for each block of
-/// a message with a thousand.
-fn encryption() {
+/// The round trips, of threads that are `placed` on the processors in some way. Gives the middle of
+/// the lone block's.
+fn round_trips(rounds: u64, placed: &str) -> Duration {
+    show(&format!("bare socket, {placed}"), &bare_loop(rounds));
+    let (_, trips) = run(rounds, 1, false);
+    show(&format!("lone block, {placed}"), &trips)
+}
+
+/// Runs something in a thread that, with all that it starts, keeps to one core. `None` where threads
+/// can't be pinned.
+fn pinned<T: Send>(body: impl FnOnce() -> T + Send) -> Option<T> {
+    thread::scope(|scope| {
+        let thread = scope.spawn(|| pin_to_one_core().then(body));
+        thread.join().unwrap()
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn pin_to_one_core() -> bool {
+    use rustix::thread::{sched_getaffinity, sched_setaffinity, CpuSet};
+    let Ok(allowed) = sched_getaffinity(None) else {
+        return false;
+    };
+    let Some(core) = (0..CpuSet::MAX_CPU).find(|&core| allowed.is_set(core)) else {
+        return false;
+    };
+    let mut one = CpuSet::new();
+    one.set(core);
+    sched_setaffinity(None, &one).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn pin_to_one_core() -> bool {
+    false
+}
+
+/// Nanoseconds that encryption costs both ends together: for a message with one block, and for each
+/// block of a message with a thousand.
+fn encryption() -> [f64; 2] {
     use bellis_net::codec;
     use bellis_net::noise::Handshake;
     let secret = Secret::random().unwrap();
@@ -218,7 +192,7 @@ fn encryption() {
     let (mut sealer, _) = worker.finish().unwrap();
     let (_, mut opener) = driver.finish().unwrap();
     // A result takes about six bytes.
-    for (blocks, bytes, rounds) in [(1, 20, 200_000u32), (1000, 6_000, 20_000)] {
+    [(1, 20, 200_000u32), (1000, 6_000, 20_000)].map(|(blocks, bytes, rounds)| {
         let plain = vec![7; bytes];
         let (mut wire, mut opened) = (Vec::new(), vec![0; bytes + 16]);
         let began = Instant::now();
@@ -228,17 +202,32 @@ fn encryption() {
             opener.open(&wire[2..], &mut opened).unwrap();
         }
         let each = began.elapsed().as_nanos() as f64 / f64::from(rounds) / f64::from(blocks);
-        println!("encryption of a message of {blocks}: {each:.0} ns a block, both ends");
-    }
+        println!("encryption of a message of {blocks}: {each:.1} ns a block, both ends");
+        each
+    })
 }
 
 fn main() {
-    encryption();
-    show("bare socket", &bare_loop(20_000));
-    let (_, trips) = run(20_000, 1, false);
-    show("lone block, result to next block", &trips);
-    for workers in [1, 2, 4, 16, 64] {
-        let (rate, _) = run(2_000_000, workers, true);
+    let quick = std::env::args().any(|argument| argument == "--quick");
+    let rounds = if quick { 5_000 } else { 20_000 };
+    let [alone, among_many] = encryption();
+    let lone = pinned(|| round_trips(rounds, "pinned to one core"));
+    let unpinned = round_trips(rounds, "not pinned");
+    // There and back: a result and a grant.
+    let share = 200.0 * alone / lone.unwrap_or(unpinned).as_nanos() as f64;
+    println!("encryption's share of a lone block: {share:.1} %");
+    let (blocks, counts): (u64, &[u32]) = if quick {
+        (500_000, &[1, 4])
+    } else {
+        (2_000_000, &[1, 2, 4, 16, 64])
+    };
+    for &workers in counts {
+        let (rate, _) = run(blocks, workers, true);
         println!("{workers} workers: {rate:.0} blocks/s");
+        if workers == 1 {
+            // A grant's share of a message is less than a result's: taken as large, to be safe.
+            let share = 200.0 * among_many * rate / 1e9;
+            println!("encryption's share of a block at full rate: {share:.1} %");
+        }
     }
 }

@@ -95,6 +95,8 @@ pub enum StrangerReason {
     HungUp,
     /// It didn't finish its handshake in time.
     TooSlow,
+    /// Others came while its handshake was going on, more than there is room for.
+    CrowdedOut,
     /// There are as many connections as allowed.
     TooMany,
     /// It belongs to this run and sent what it must not: the text says what.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::select;
 use tokio::time::{sleep, timeout};
 
 use super::connection;
@@ -14,17 +14,17 @@ use super::desk::SharedDesk;
 use super::handshake::{meet, refuse};
 use super::host::{Notice, StrangerReason};
 use super::tasks::Tasks;
+use super::waiting_room::{Seat, WaitingRoom};
 use crate::secret::Secret;
 use crate::socket;
-
-/// Handshakes at once. While there are as many, others wait in the system's queue.
-const HANDSHAKES: usize = 512;
 
 /// Who may come in.
 pub(super) struct Rules {
     pub(super) secret: Secret,
     /// Connections at once.
     pub(super) most: usize,
+    /// Handshakes at once.
+    pub(super) handshakes: usize,
     /// From the first byte to the introduction.
     pub(super) patience: Duration,
 }
@@ -32,10 +32,10 @@ pub(super) struct Rules {
 /// Accepts for ever.
 pub(super) async fn listen(listener: TcpListener, rules: Rules, desk: SharedDesk, tasks: Tasks) {
     let door = Rc::new(Door {
+        inside: Cell::new(0),
+        waiting: Rc::new(WaitingRoom::new(rules.handshakes)),
         rules,
         desk,
-        inside: Cell::new(0),
-        handshakes: Semaphore::new(HANDSHAKES),
     });
     loop {
         match listener.accept().await {
@@ -47,11 +47,9 @@ pub(super) async fn listen(listener: TcpListener, rules: Rules, desk: SharedDesk
                         .turned_away(address, StrangerReason::TooMany);
                     continue;
                 }
-                if let Ok(permit) = door.handshakes.acquire().await {
-                    permit.forget();
-                }
                 let guest = Guest::new(&door);
-                tasks.spawn(receive(stream, address, guest));
+                let seat = door.waiting.enter(address.ip());
+                tasks.spawn(receive(stream, address, guest, seat));
             }
             Err(error) => {
                 let message = error.to_string();
@@ -70,7 +68,7 @@ struct Door {
     desk: SharedDesk,
     /// Connections, those in their handshake included.
     inside: Cell<usize>,
-    handshakes: Semaphore,
+    waiting: Rc<WaitingRoom>,
 }
 
 /// Counts one connection for as long as it lives.
@@ -89,16 +87,21 @@ impl Drop for Guest {
     }
 }
 
-async fn receive(stream: TcpStream, address: SocketAddr, guest: Guest) {
+async fn receive(stream: TcpStream, address: SocketAddr, guest: Guest, seat: Seat) {
     let door = &guest.0;
     socket::prepare(&stream);
     let stream = Rc::new(stream);
-    let met = timeout(door.rules.patience, meet(&stream, &door.rules.secret)).await;
-    door.handshakes.add_permits(1);
+    let meeting = timeout(door.rules.patience, meet(&stream, &door.rules.secret));
+    let met = select! {
+        // Who is through in the moment in which it is told to leave may stay.
+        biased;
+        met = meeting => met.unwrap_or(Err(StrangerReason::TooSlow)),
+        () = seat.taken() => Err(StrangerReason::CrowdedOut),
+    };
+    drop(seat);
     let introduced = match met {
-        Err(_) => Err(StrangerReason::TooSlow),
-        Ok(Err(reason)) => Err(reason),
-        Ok(Ok(acquaintance)) => {
+        Err(reason) => Err(reason),
+        Ok(acquaintance) => {
             let mut desk = door.desk.borrow_mut();
             let conn = desk.introduce(&stream, acquaintance.sealer, acquaintance.first);
             conn.map(|conn| (conn, acquaintance.reader))

@@ -16,6 +16,7 @@ mod strangers;
 mod table;
 mod tasks;
 mod translate;
+mod waiting_room;
 
 use std::cell::RefCell;
 use std::io;
@@ -59,6 +60,8 @@ pub struct ServerOptions {
     pub tasks: Vec<TaskSetup>,
     /// Connections at once. Default: 16,384.
     pub max_connections: usize,
+    /// Handshakes at once; who comes beyond makes another one leave. Default: 512.
+    pub max_handshakes: usize,
     /// How long a peer may take from its first byte to its introduction. Default: 5 s.
     pub handshake_timeout: Duration,
     /// Keeps the stores on disk.
@@ -75,6 +78,7 @@ impl ServerOptions {
             secret,
             tasks,
             max_connections: 16_384,
+            max_handshakes: 512,
             handshake_timeout: Duration::from_secs(5),
             keeper: None,
             all_remote: false,
@@ -227,6 +231,7 @@ async fn serve(serving: Serving) -> Ended {
             let rules = listener::Rules {
                 secret: options.secret,
                 most: options.max_connections,
+                handshakes: options.max_handshakes,
                 patience: options.handshake_timeout,
             };
             let listening = listener::listen(listener, rules, Rc::clone(&desk), tasks.clone());

@@ -204,6 +204,41 @@ fn who_says_nothing_is_sent_away_after_a_while() {
     still_works(rig);
 }
 
+/// Bytes of a greeting that says nothing yet.
+const HALF: usize = 9;
+
+fn half_open(rig: &Rig) -> std::net::TcpStream {
+    let mut stream = socket(rig);
+    stream.write_all(&Greeting::own().encode()[..HALF]).unwrap();
+    stream
+}
+
+#[test]
+fn a_flood_of_half_open_connections_keeps_no_worker_out() {
+    const ROOM: usize = 8;
+    let rig = Rig::with(3, |plan| {
+        plan.options.max_handshakes = ROOM;
+        // Nobody leaves because it took too long.
+        plan.options.handshake_timeout = Duration::from_secs(3600);
+    });
+    // One after another, so that it is known which of them came first.
+    let mut flood: Vec<_> = (0..ROOM).map(|_| half_open(&rig)).collect();
+    let (mut worker, _) = Peer::welcome(&rig);
+    let mut oldest = flood.remove(0);
+    assert_eq!(until_end(&mut oldest), b"");
+    assert_eq!(reason(rig.hear_notice()), StrangerReason::CrowdedOut);
+    // The others are still there: they get the answer that they have waited for.
+    let rest = Greeting::own().encode()[HALF..].to_vec();
+    for stream in &mut flood {
+        stream.write_all(&rest).unwrap();
+        let mut answer = vec![0; Greeting::own().encode().len()];
+        stream.read_exact(&mut answer).unwrap();
+    }
+    worker.say(&WorkerMessage::Goodbye);
+    worker.hear_out();
+    still_works(rig);
+}
+
 #[test]
 fn there_are_no_more_connections_than_allowed() {
     let rig = Rig::with(3, |plan| plan.options.max_connections = 2);

@@ -90,6 +90,9 @@ fn why(reason: &StrangerReason) -> String {
         StrangerReason::OtherRun => "it doesn't have the secret of this run".to_owned(),
         StrangerReason::HungUp => "it hung up during the handshake".to_owned(),
         StrangerReason::TooSlow => "its handshake took too long".to_owned(),
+        StrangerReason::CrowdedOut => {
+            "too many others came while its handshake was going on".to_owned()
+        }
         StrangerReason::TooMany => "there are as many connections as allowed".to_owned(),
         StrangerReason::Malformed(what) => format!("it sent what it must not: {what}"),
     }
