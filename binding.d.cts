@@ -669,6 +669,8 @@ export interface NativeWorkerReport {
   startedByRun: boolean
   /** When it was started, or came. */
   startedAt: number
+  /** Whether it ever connected. */
+  connected: boolean
   /** When it first asked for a block. */
   firstAcquireAt: number | null
   /** When it ended. */

@@ -18,7 +18,8 @@ export class Driver {
 			run: { ...run, ...(settings.run as object) },
 		});
 		this.child = spawn(process.execPath, [fileURLToPath(fixture('driver.js')), argument], {
-			stdio: ['ignore', 'pipe', 'pipe'],
+			// its standard input closes when this process ends, whatever ends it
+			stdio: ['pipe', 'pipe', 'pipe'],
 			detached: true,
 			env: { ...process.env, NODE_OPTIONS: '' },
 		});

@@ -22,6 +22,39 @@ test('a submitted worker that never comes is given up after the time to connect'
 	t.true(stopped.length >= 2);
 });
 
+for (const host of ['192.0.2.1', undefined]) {
+	test(`workers that never reach the run are told with its address (${host ?? 'of this machine only'})`, async (t) => {
+		const scratch = new Scratch(t);
+		const addresses: string[] = [];
+		const launcher: Launcher = {
+			start: async ({ context }) => {
+				addresses.push(`${context.hostname}:${context.port}`);
+				return { stop: () => {}, describe: () => 'a job that is lost' };
+			},
+		};
+		const task = line(scratch, 4, {}, { launcher, connectTimeoutMs: 20, maxWorkerRestarts: 0 });
+		const options = host === undefined ? scratch.quiet : { ...scratch.quiet, host };
+		const error = await t.throwsAsync(runBlockwise(task, options), {
+			code: 'ERR_BELLIS_ABANDONED',
+		});
+		t.is(new Set(addresses).size, 1);
+		t.true(error!.message.includes(`None of them ever connected to ${addresses[0]}`));
+		t.regex(error!.message, host === undefined ? /only this machine can reach: / : /:\d+: if/);
+		t.regex(error!.message, /set the run option host/);
+	});
+}
+
+test('workers that come and die are told without the address', async (t) => {
+	const scratch = new Scratch(t);
+	const launcher = new SubmittingLauncher(t);
+	const options = { launcher, maxRetries: 0, maxWorkerRestarts: 0 };
+	const task = line(scratch, 4, { all: { do: 'exit', code: 1 } }, options);
+	const error = await t.throwsAsync(runBlockwise(task, scratch.quiet), {
+		code: 'ERR_BELLIS_ABANDONED',
+	});
+	t.notRegex(error!.message, /ever connected/);
+});
+
 test('eight clones of one context are eight workers and do no harm', async (t) => {
 	const scratch = new Scratch(t);
 	const launcher = new SubmittingLauncher(t, 8);

@@ -133,6 +133,43 @@ test('serial mode: Ctrl-C ends the run after the block, with the summary', async
 	t.regex(driver.out, /rejected ERR_BELLIS_INTERRUPTED SIGINT 130/);
 });
 
+test('serial mode: Ctrl-C waits for an asynchronous block no longer than the grace', async (t) => {
+	const scratch = new Scratch(t);
+	const driver = new Driver(t, scratch, {
+		blocks: 4,
+		deeds: { 1: { do: 'never', once: true } },
+		run: { multiprocessing: false, shutdownGraceMs: 50 },
+	});
+	await scratch.made('calls.once.1');
+	driver.signal('SIGINT');
+	t.is(await driver.ended(), 130);
+	t.regex(driver.out, /line …\s+4\s+1\s+0\s+0\s+0/);
+	t.regex(driver.out, /rejected ERR_BELLIS_INTERRUPTED SIGINT 130/);
+});
+
+test('serial mode: a synchronous block sees no signal; SIGQUIT ends the process, and what was done is on record', async (t) => {
+	const scratch = new Scratch(t);
+	const deeds = { 1: { do: 'hang', once: true } };
+	const serial = { multiprocessing: false };
+	const driver = new Driver(t, scratch, { blocks: 4, deeds, run: serial });
+	await scratch.made('calls.once.1');
+	driver.signal('SIGINT');
+	driver.signal('SIGQUIT');
+	t.is(await driver.ended(), 'SIGQUIT');
+	const again = new Driver(t, scratch, { blocks: 4, deeds, run: serial });
+	t.is(await again.ended(), 0);
+	t.deepEqual(scratch.callsOf(), { 0: 1, 1: 2, 2: 1, 3: 1 });
+});
+
+test('a driver of these tests ends with the process that started it', async (t) => {
+	const scratch = new Scratch(t);
+	const driver = new Driver(t, scratch, { blocks: 1, deeds: { 0: { do: 'never', once: true } } });
+	await scratch.made('calls.once.0');
+	driver.child.stdin!.destroy();
+	t.is(await driver.ended(), 1);
+	await gone(scratch.pids());
+});
+
 test('an abort stops a run with workers and rejects with its reason', async (t) => {
 	const scratch = new Scratch(t);
 	const file = scratch.path('gate');

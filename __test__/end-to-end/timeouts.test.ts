@@ -1,5 +1,6 @@
 import test from 'ava';
 import { Server } from '../../src/run/server.js';
+import { Driver } from './driver.js';
 import { gone, line, Scratch } from './scratch.js';
 
 /** Titles of the difficulties that these tests are about. */
@@ -16,6 +17,38 @@ for (const stuck of ['hang', 'never']) {
 		t.deepEqual(scratch.callsOf(), { 0: 1, 1: 2, 2: 1 });
 		t.regex(state!.failures[0]!.message, /ran longer than its timeout of 0\.3 s/);
 		await gone(scratch.pids());
+	});
+}
+
+for (const [name, deed, settings, summary, abandonment] of [
+	[
+		'the default',
+		{ do: 'kill' },
+		// told as the end that a worker's own clock brings it, without waiting for that
+		{ exitsAs: 87 },
+		"2 block attempt(s) of task 'line' ran past the default timeoutMs of 600000; raise timeoutMs for slow blocks",
+		'2 attempts exceeded timeoutMs (600000, the default).',
+	],
+	[
+		"the task's own",
+		{ do: 'hang' },
+		{ task: { timeoutMs: 300 } },
+		"2 block attempt(s) of task 'line' ran past timeoutMs: 300; raise timeoutMs for slow blocks",
+		'2 attempts exceeded timeoutMs (300).',
+	],
+] as const) {
+	test(`summary and abandonment say how many attempts timed out, and that the value was ${name}`, async (t) => {
+		const scratch = new Scratch(t);
+		const driver = new Driver(t, scratch, {
+			blocks: 1,
+			deeds: { 0: deed },
+			...settings,
+			task: { ...settings.task, maxWorkerRestarts: 1 },
+		});
+		t.is(await driver.ended(), 1);
+		t.true(driver.out.includes(summary), driver.out);
+		t.regex(driver.err, /ERR_BELLIS_ABANDONED/);
+		t.true(driver.err.includes(abandonment), driver.err);
 	});
 }
 

@@ -17,8 +17,9 @@ export interface ExitSigns {
  * Whether a stop ended a worker that the driver asked to stop. One that was already dying of something else, such
  * as a crash, died of that: its line to the driver is gone a little before its process is.
  */
-export function endedByStop({ signal }: Exit, asked: boolean): boolean {
-	return asked && (!signal || signal === 'SIGTERM' || signal === 'SIGKILL');
+export function endedByStop({ code, signal }: Exit, asked: boolean): boolean {
+	if (!asked || code === TIMEOUT_EXIT_CODE) return false;
+	return !signal || signal === 'SIGTERM' || signal === 'SIGKILL';
 }
 
 /** How a worker ended, in words: `exited with code 3`, `killed by SIGKILL (for memory)`. */

@@ -7,17 +7,22 @@ import type { TaskState } from '../task-state.js';
 /** Why a task is given up that reads from one that was. */
 const UPSTREAM_ABANDONED = 'upstream task abandoned';
 
-/** The error for the first of the tasks that was given up on its own account; null when none was. */
+/**
+ * The error for the first of the tasks that was given up on its own account; null when none was.
+ *
+ * @param hints what else is to be said of a task
+ */
 export function abandonmentOf(
 	display: readonly Task[],
 	states: Readonly<Record<string, TaskState>>,
+	hints: ReadonlyMap<Task, string> = new Map(),
 ): AbandonedError | null {
 	const abandoned = display.filter((task) => states[task.taskId]!.abandoned);
 	const task = abandoned.find((one) => states[one.taskId]!.abandonReason !== UPSTREAM_ABANDONED);
 	if (task === undefined) return null;
 	const state = states[task.taskId]!;
 	const others = abandoned.filter((one) => one !== task).map((one) => one.taskId);
-	return new AbandonedError(message(task, state, others), {
+	return new AbandonedError(message(task, state, others, hints.get(task)), {
 		taskId: task.taskId,
 		reason: state.abandonReason ?? 'worker restart cap exhausted',
 		workerFailures: state.workerFailures,
@@ -30,7 +35,12 @@ export function abandonmentOf(
 	});
 }
 
-function message(task: Task, state: TaskState, others: readonly string[]): string {
+function message(
+	task: Task,
+	state: TaskState,
+	others: readonly string[],
+	hint: string | undefined,
+): string {
 	const parts = [
 		`task ${JSON.stringify(task.taskId)} was abandoned: all ${state.workerStarts} starts of workers are used up. `,
 		`Workers failed ${times(state.workerFailures)}, ${count(state.workerRestarts, 'restart')} performed; `,
@@ -51,6 +61,7 @@ function message(task: Task, state: TaskState, others: readonly string[]): strin
 	if (lastError !== null && lastError !== firstError) {
 		parts.push(`The last error:\n${indented(plainText(lastError))}\n`);
 	}
+	if (hint !== undefined) parts.push(`${hint} `);
 	parts.push(
 		task.onBlockError === 'keep-worker'
 			? 'Fix what the workers die of, or raise maxWorkerRestarts.'

@@ -28,6 +28,7 @@ import { SerialRun } from './serial-run.js';
 import { exitCodeOf, watchStopSignals } from './signals.js';
 import { checkBeforeStart } from './start-checks.js';
 import { StopRequest } from './stop-request.js';
+import { unreached } from './unreached.js';
 
 /** What a run takes: a task, a pipeline, or an array of them side by side. */
 export type RunInput = PipelinePart | readonly PipelinePart[];
@@ -224,7 +225,7 @@ class Execution {
 		return {
 			states,
 			completed: Object.values(states).every((state) => state.completed === state.total),
-			abandoned: abandonmentOf(this.#display, states),
+			abandoned: abandonmentOf(this.#display, states, unreached(this.#tasks, result, driver)),
 		};
 	}
 

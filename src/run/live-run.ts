@@ -85,6 +85,12 @@ export class LiveRun implements RunDriver {
 		});
 	}
 
+	get address(): string | null {
+		if (!this.#native) return null;
+		const { host, port } = this.#native;
+		return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+	}
+
 	/** Opens the stores and begins. Rejects when that fails; then nothing has been started. */
 	async start(): Promise<void> {
 		this.#native = await runStart(this.#config, (event) => {

@@ -43,7 +43,11 @@ export interface RunOptions {
 	maxFailures?: number;
 	/** Ends the run at the first block that failed for good. Default false. */
 	failFast?: boolean;
-	/** Milliseconds that running blocks have when the run is stopped. Default 5,000. */
+	/**
+	 * Milliseconds that running blocks have when the run is stopped. Default 5,000. A synchronous block
+	 * of a run in this process (`multiprocessing: false`) can't be stopped, and no signal is seen before
+	 * it returns: SIGQUIT (Ctrl-\) or SIGKILL end the process; what finished is on record.
+	 */
 	shutdownGraceMs?: number;
 	/** Failures of a task that the summary shows; the rest is counted. Default 1. */
 	failuresShown?: number;

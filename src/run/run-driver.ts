@@ -8,6 +8,8 @@ export interface RunDriver {
 	readonly failure: { readonly error: unknown } | null;
 	/** The last thing that a worker failed of without a block in hand; null for nothing. */
 	readonly workerError: NativeErrorReport | null;
+	/** Where workers from elsewhere find the run, `host:port`; null before the start, and without workers. */
+	readonly address: string | null;
 	/** Opens the stores and begins; when it rejects, nothing was started. */
 	start(): Promise<void>;
 	snapshot(): NativeRunSnapshot | null;

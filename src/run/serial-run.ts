@@ -30,6 +30,9 @@ import type { SerialOrder } from './serial-order.js';
 /** After how long at the latest signals and timers get a turn between synchronous blocks. */
 const YIELD_MS = 10;
 
+/** Timers of longer fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** What ended a serial run early. */
 export interface SerialFailure {
 	/** As the function threw it. */
@@ -45,12 +48,14 @@ export class SerialRun implements RunDriver {
 	/** Set when a block, a setup or a teardown threw. */
 	failure: SerialFailure | null = null;
 	readonly workerError = null;
+	readonly address = null;
 	readonly #config: NativeRunConfig;
 	readonly #tasks: readonly Task[];
 	readonly #order: SerialOrder;
 	readonly #listener: RunListener;
 	readonly #killed: Promise<void>;
 	#kill: () => void = () => {};
+	#grace: NodeJS.Timeout | undefined;
 	readonly #stopped: Promise<void>;
 	#stop: () => void = () => {};
 	#settle: (result: NativeRunResult | Promise<NativeRunResult>) => void = () => {};
@@ -101,13 +106,19 @@ export class SerialRun implements RunDriver {
 		return { tasks: serialStates(this.#native), oldestRunning: null };
 	}
 
-	/** Lets the block that runs finish. */
+	/**
+	 * Lets the block that runs finish, but waits for an asynchronous one no longer than the grace. While
+	 * a synchronous one runs, signals aren't even seen.
+	 */
 	interrupt(): void {
+		if (this.#stopping) return;
 		this.#stopping = true;
 		this.#stop();
+		const grace = Math.min(this.#config.shutdownGraceMs, LONGEST_TIMER_MS);
+		this.#grace = setTimeout(this.#kill, grace);
 	}
 
-	/** Doesn't wait for an asynchronous block that runs. A synchronous one can't be stopped. */
+	/** Waits for no asynchronous block that runs. */
 	kill(): void {
 		this.interrupt();
 		this.#kill();
@@ -120,6 +131,7 @@ export class SerialRun implements RunDriver {
 		} catch (error) {
 			this.failure = { error };
 		}
+		clearTimeout(this.#grace);
 		this.#ended = true;
 		try {
 			this.#settle(await serialEnd(native, this.#outcome));

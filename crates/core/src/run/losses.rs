@@ -218,9 +218,10 @@ impl Run {
         let (process, reported) = (row.process, row.exit_reported != Some(false));
         self.kill(launch, kind.kill_reason(), out);
         // A process that closed its socket and whose end nobody reports is dead as far as anybody can
-        // tell; one that fell silent certainly isn't.
+        // tell; one that fell silent certainly isn't. When the run is being stopped, nobody gets its
+        // blocks, and there is nothing to be seen by waiting.
         let confirmable = process && reported;
-        let unseen = !reported && kind != LossKind::Broken;
+        let unseen = !reported && !matches!(kind, LossKind::Broken | LossKind::Stopped);
         let wait = Wait {
             period: timing.kill_confirm,
             resumable: false,

@@ -213,6 +213,8 @@ pub struct WorkerReport {
     pub started_by_run: bool,
     /// When it was started, or came.
     pub started_at: Nanos,
+    /// Whether it ever connected.
+    pub connected: bool,
     /// When it first asked for a block.
     pub first_acquire_at: Option<Nanos>,
     /// When it ended.

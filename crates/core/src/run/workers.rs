@@ -156,6 +156,7 @@ impl Worker {
             worker,
             started_by_run: self.launched,
             started_at: self.started_at,
+            connected: self.connected_once,
             first_acquire_at: self.first_acquire_at,
             ended_at: self.ended_at,
             blocks: self.blocks,

@@ -70,6 +70,25 @@ fn the_grace_of_an_interrupt_ends() {
 }
 
 #[test]
+fn nobody_waits_for_the_end_of_a_submitted_worker_that_nobody_will_see() {
+    let mut stage = Stage::with(3, workers(1));
+    stage.begin();
+    stage.expect([Told::Start(0, 0)]);
+    stage.started(0, false);
+    let (conn, _) = stage.arrive(0);
+    stage.tell(Event::Interrupt);
+    stage.expect([Told::Shutdown(conn, ShutdownReason::Interrupted)]);
+    // Its block has the grace all the same.
+    stage.now = stage.now + Nanos::from_millis(1_100);
+    stage.tell(Event::Interrupt);
+    stage.expect([
+        Told::Close(conn, CloseReason::DidNotLeave),
+        Told::Kill(0, KillReason::Interrupted),
+        Told::Finished,
+    ]);
+}
+
+#[test]
 fn a_second_interrupt_after_a_second_ends_the_grace() {
     let mut stage = Stage::with(3, workers(1));
     stage.begin();

@@ -84,6 +84,7 @@ impl Calendar {
             worker: worker.worker.0,
             started_by_run: worker.started_by_run,
             started_at: self.seconds(worker.started_at),
+            connected: worker.connected,
             first_acquire_at: worker.first_acquire_at.map(|at| self.seconds(at)),
             exited_at: worker.ended_at.map(|at| self.seconds(at)),
             startup: startup_of(worker),

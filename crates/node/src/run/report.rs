@@ -145,6 +145,8 @@ pub struct NativeWorkerReport {
     pub started_by_run: bool,
     /// When it was started, or came.
     pub started_at: f64,
+    /// Whether it ever connected.
+    pub connected: bool,
     /// When it first asked for a block.
     pub first_acquire_at: Option<f64>,
     /// When it ended.
