@@ -29,7 +29,13 @@ export async function testAll() {
 		outcomes.push({ name, code });
 		if (totals) results.push([name, totals(output)]);
 	};
-	await step('cargo', 'cargo', ['test', '--workspace', '--locked', '--no-fail-fast'], cargoTotals, daisy);
+	await step(
+		'cargo',
+		'cargo',
+		['test', '--workspace', '--locked', '--no-fail-fast'],
+		cargoTotals,
+		daisy,
+	);
 	await step(
 		'simulator',
 		'cargo',
