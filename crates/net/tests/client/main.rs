@@ -243,7 +243,8 @@ fn a_block_past_its_deadline_is_reported_and_the_embedder_told() {
         sender.send((block, age)).unwrap();
     }));
     let task = TaskSetup {
-        timeout_millis: 30,
+        // Block 1 must be done well within it on a busy machine too.
+        timeout_millis: 1_000,
         ..setup()
     };
     let (client, mut driver) = listener.welcome(options, task);
@@ -253,7 +254,7 @@ fn a_block_past_its_deadline_is_reported_and_the_embedder_told() {
     assert_eq!(client.take(), Take::Block(2));
     let (block, age) = told.recv_timeout(PATIENCE).unwrap();
     assert_eq!(block, 2);
-    assert!(age >= Duration::from_millis(30), "{age:?}");
+    assert!(age >= Duration::from_millis(1_000), "{age:?}");
     assert_eq!(driver.hear(), WorkerMessage::Acquire { n: 1 });
     let mut results = Vec::new();
     while results.len() < 2 {

@@ -230,25 +230,32 @@ fn after_the_end_nobody_listens_any_more() {
     assert!(!commands.send(Command::Interrupt));
 }
 
-/// With Nagle's algorithm on one of the two sides, each of these would take 40 ms.
+/// With Nagle's algorithm on one of the two sides each of these would take 40 ms, so that no round
+/// of a hundred could be over in two seconds. On a busy machine not every round has to.
 #[test]
 fn a_hundred_lone_blocks_take_a_hundred_short_round_trips() {
-    let rig = Rig::with(100, |plan| plan.task.check_batch = 1);
+    const ROUNDS: i64 = 5;
+    let rig = Rig::with(100 * ROUNDS, |plan| plan.task.check_batch = 1);
     let (mut peer, _) = Peer::welcome(&rig);
     peer.say(&WorkerMessage::Acquire { n: 1 });
-    let began = Instant::now();
     let mut done = 0;
-    while done < 100 {
-        let granted = peer.hear_grant();
-        // One small message after the other, none of which waits for an answer.
-        for block in granted {
-            peer.release(&[block]);
-            peer.say(&WorkerMessage::Acquire { n: 1 });
-            done += 1;
-        }
-    }
-    let took = began.elapsed();
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    let took: Vec<Duration> = (1..=ROUNDS)
+        .map(|round| {
+            let began = Instant::now();
+            while done < 100 * round {
+                let granted = peer.hear_grant();
+                // One small message after the other, none of which waits for an answer.
+                for block in granted {
+                    peer.release(&[block]);
+                    peer.say(&WorkerMessage::Acquire { n: 1 });
+                    done += 1;
+                }
+            }
+            began.elapsed()
+        })
+        .collect();
+    let quickest = took.iter().min().unwrap();
+    assert!(*quickest < Duration::from_secs(2), "{took:?}");
     peer.say(&WorkerMessage::Goodbye);
     rig.finish();
 }

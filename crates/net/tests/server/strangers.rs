@@ -190,8 +190,9 @@ fn a_message_cut_in_the_middle_is_a_broken_connection() {
 
 #[test]
 fn who_says_nothing_is_sent_away_after_a_while() {
+    // Long enough for the honest ones of this test, however busy the machine is.
     let rig = Rig::with(3, |plan| {
-        plan.options.handshake_timeout = Duration::from_millis(50);
+        plan.options.handshake_timeout = Duration::from_secs(2);
     });
     let mut silent = socket(&rig);
     let mut slow = socket(&rig);
