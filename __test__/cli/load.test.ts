@@ -131,6 +131,8 @@ test('TypeScript without a loader is refused by naming node --import tsx', async
 	const { typescript } = process.features as { typescript?: string | false };
 	if (typescript) {
 		t.is((await scratch.run('plan', typedPipeline)).code, 0);
+		const run = await scratch.run('run', typedPipeline, '--progress', 'none');
+		t.regex(run.stdout, /^ {4}typed ✔ +4 +4 +0 +0 +0$/m);
 		return;
 	}
 	const { code, stderr } = await refusal(scratch, typedPipeline);
@@ -139,6 +141,19 @@ test('TypeScript without a loader is refused by naming node --import tsx', async
 		`error: <root>/__test__/fixtures/cli/typed.ts is TypeScript that Node ${process.version} can't load by itself: install tsx and run node --import tsx <root>/dist/cli/main.js plan <root>/__test__/fixtures/cli/typed.ts\n`,
 	);
 	t.is(code, 2);
+});
+
+test('JavaScript that imports TypeScript has the same hint', async (t) => {
+	const { typescript } = process.features as { typescript?: string | false };
+	const scratch = new CliScratch(t);
+	const file = scratch.file('imports.mjs', `export * from ${JSON.stringify(typedPipeline)};\n`);
+	const { code, stderr } = await refusal(scratch, file);
+	if (typescript) t.is(code, 0);
+	else
+		t.regex(
+			stderr,
+			/^error: imports\.mjs imports TypeScript that Node \S+ can't load by itself: install tsx and run node --import tsx /,
+		);
 });
 
 test('TypeScript with tsx', async (t) => {

@@ -1,3 +1,4 @@
+import xterm from '@xterm/headless';
 import test from 'ava';
 import { missingTerminal, runProgram } from '../progress/terminal.ts';
 import { CliScratch, main, pipelines } from './run-cli.ts';
@@ -35,5 +36,40 @@ onTerminal(
 			const piped = await scratch.start(args, { env: { NO_COLOR: '' } }).result;
 			t.is(piped.stdout, seen.output.replaceAll(colours, '').replaceAll('\r\n', '\n'));
 		}
+	},
+);
+
+onTerminal(
+	'60 tasks on 24 rows: the bars never scroll, and at the end each has its line',
+	async (t) => {
+		const scratch = new CliScratch(t);
+		scratch.linkPackage();
+		scratch.file('block.mjs', 'export default () => {};\n');
+		scratch.file(
+			'sixty.mjs',
+			`import { parallel, Roi, Task } from 'bellis';
+export default parallel(...Array.from({ length: 60 }, (_, i) => new Task({
+	taskId: 'task' + String(i).padStart(2, '0'),
+	totalRoi: new Roi([0], [10]), readRoi: new Roi([0], [10]), writeRoi: new Roi([0], [10]),
+	processFunction: './block.mjs',
+})));
+`,
+		);
+		const args = [main, 'run', 'sixty.mjs', '--no-summary', '--log-mode', 'none'];
+		const size = { columns: 80, rows: 24, cwd: scratch.path };
+		const { code, output, screens, restored } = await runProgram(args, size);
+		t.is(code, 0);
+		t.true(restored);
+		// What comes after the cursor is shown again is the last picture, with all of them.
+		const live = output.slice(0, output.indexOf('\x1B[?25h'));
+		t.regex(live, /… and 39 more tasks/);
+		const terminal = new xterm.Terminal({ cols: 80, rows: 24, allowProposedApi: true });
+		await new Promise<void>((resolve) => terminal.write(live, resolve));
+		t.is(terminal.buffer.active.baseY, 0, 'nothing was scrolled off');
+		const finished = screens.end?.filter((line) => /^task\d\d ✔ ♻=0: 100%\|/.test(line));
+		t.deepEqual(
+			finished?.map((line) => line.slice(0, 6)),
+			Array.from({ length: 60 }, (_, i) => `task${String(i).padStart(2, '0')}`),
+		);
 	},
 );

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import test from 'ava';
 import { CliScratch, main, pipelines } from './run-cli.ts';
@@ -26,43 +25,73 @@ test('a run whose progress nobody reads goes on to its end', async (t) => {
 	t.regex((await scratch.run('status', 'run/good')).stdout, /^ {4}done {6}8 /m);
 });
 
-test('| head -1 shows the first line only', async (t) => {
-	const child = spawn(
-		'bash',
-		['-c', '"$0" "$1" plan "$2" | head -1; echo "$PIPESTATUS"', process.execPath, main, pipelines],
-		{ stdio: ['ignore', 'pipe', 'pipe'] },
-	);
-	let output = '';
-	for (const stream of [child.stdout, child.stderr]) {
-		stream.setEncoding('utf8').on('data', (text: string) => {
-			output += text;
+for (const [args, first] of [
+	[['plan', pipelines], /^fragments$/],
+	[['plan', pipelines, '--json'], /^\{$/],
+	[['run', pipelines, '-e', 'good', '--progress', 'none'], /^Execution Summary$/],
+	[
+		['run', pipelines, '-e', 'good', '--progress', 'json', '--no-summary'],
+		/^\{"t":.*"event":"start"/,
+	],
+	[['status', 'run/failing'], /^\/.*\/run\/failing$/],
+	[['report', 'run/failing'], /^Run [\da-f]{16} of /],
+	[['report', 'run/failing', '--json'], /^\{$/],
+	[['failures', 'run/failing'], /^failing\/3 {2}1 failed attempt /],
+	[['reset', 'run/failing'], /^removed /],
+	[['--help'], /^Usage: bellis/],
+	[['help', 'run'], /^Usage: bellis run/],
+] as const) {
+	test(`${args.map((word) => (word === pipelines ? 'FILE' : word)).join(' ')} | head -1`, async (t) => {
+		const scratch = new CliScratch(t);
+		if (args.includes('run/failing' as never)) {
+			const options = ['--tracking-dir', 'run', '--progress', 'none', '--no-summary'];
+			await scratch.run('run', pipelines, '-e', 'failing', ...options);
+		}
+		const script = '"$0" "$@" | head -1; echo "$PIPESTATUS"';
+		const child = spawn('bash', ['-c', script, process.execPath, main, ...args], {
+			cwd: scratch.path,
+			stdio: ['ignore', 'pipe', 'pipe'],
 		});
-	}
-	await once(child, 'close');
-	t.is(output, 'fragments\n0\n');
-});
+		let output = '';
+		for (const stream of [child.stdout, child.stderr]) {
+			stream.setEncoding('utf8').on('data', (text: string) => {
+				output += text;
+			});
+		}
+		await once(child, 'close');
+		const [line = '', ...rest] = output.split('\n');
+		t.regex(line, first);
+		t.deepEqual(rest, ['0', '']);
+	});
+}
 
 test('a reader that is slow gets everything before the process ends', async (t) => {
-	const output = pathToFileURL(join(dirname(main), 'output.js')).href;
+	const module = (name: string) => JSON.stringify(new URL(name, pathToFileURL(main)).href);
 	const program = `
-		import { outputWritten, print, tolerateClosedPipes } from ${JSON.stringify(output)};
+		import { outputWritten, tolerateClosedPipes } from ${module('output.js')};
+		import { JsonProgressObserver } from ${module('../progress/json-observer.js')};
 		tolerateClosedPipes();
-		for (let i = 0; i < 50_000; i++) print(['{"event":"progress","number":' + i + ',"pad":"${'x'.repeat(40)}"}']);
+		const observer = new JsonProgressObserver();
+		for (let completed = 0; completed < 49_999; completed++) observer.onProgress({ a: { total: 50_000, completed } });
+		observer.onFinish({ a: { total: 50_000, completed: 50_000 } });
 		await outputWritten();
 		process.exit(0);`;
 	const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
 		stdio: ['ignore', 'pipe', 'inherit'],
 	});
 	let lines = 0;
+	let rest = '';
 	let last = '';
 	for await (const chunk of child.stdout.setEncoding('utf8')) {
 		// Each chunk is taken only after the process had every chance to end too early.
 		await new Promise(setImmediate);
-		last += chunk;
-		const parts = last.split('\n');
-		last = parts.pop() ?? '';
+		rest += chunk;
+		const parts = rest.split('\n');
+		rest = parts.pop() ?? '';
 		lines += parts.length;
+		last = parts.at(-1) ?? last;
 	}
 	t.is(lines, 50_000);
-	t.is(last, '');
+	t.is(rest, '');
+	t.like(JSON.parse(last), { event: 'finish', completed: 50_000 });
 });

@@ -86,13 +86,11 @@ function notAPipeline(file: string, name: string, value: unknown): UsageError {
 function importFailure(file: string, path: string, error: unknown): UsageError {
 	const { code } = (error ?? {}) as { code?: unknown };
 	const isTypeScript = /\.[cm]?tsx?$/.test(path);
-	if (
-		isTypeScript &&
-		(code === 'ERR_UNKNOWN_FILE_EXTENSION' || code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX')
-	) {
+	const unknown = code === 'ERR_UNKNOWN_FILE_EXTENSION' && /\.[cm]?tsx?\b/.test(`${error}`);
+	if (unknown || code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
 		const command = ['node', '--import', 'tsx', ...process.argv.slice(1)].map(shellWord).join(' ');
 		return new UsageError(
-			`${file} is TypeScript that Node ${process.version} can't load by itself: install tsx and run ${command}`,
+			`${file} ${isTypeScript ? 'is' : 'imports'} TypeScript that Node ${process.version} can't load by itself: install tsx and run ${command}`,
 		);
 	}
 	if (error instanceof SyntaxError) {
