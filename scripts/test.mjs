@@ -8,7 +8,7 @@ import { avaTotals, cargoTotals } from './totals.mjs';
 /** Random histories of the run's state machine that one test run drives. */
 const histories = process.env.BELLIS_SIM_HISTORIES ?? '100000';
 
-/** How long workers are killed, stopped and continued at random; a plain `npx ava` does it for less. */
+/** How long workers are killed, stopped, cut off and slowed down at random; a plain `npx ava` does it for less. */
 const chaosSeconds = process.env.BELLIS_CHAOS_SECONDS ?? '60';
 
 function report(name, totals) {

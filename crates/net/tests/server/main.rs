@@ -1,6 +1,9 @@
 //! The server against real clients, against workers that a test plays, and against strangers.
 
+mod chaos;
 mod cuts;
+mod liar;
+mod network;
 mod notes;
 mod peer;
 mod resume;

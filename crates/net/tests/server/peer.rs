@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::time::Duration;
 
 use bellis_net::codec::{self, FrameReader};
 use bellis_net::greeting::Greeting;
@@ -93,6 +94,13 @@ impl Peer {
         self.say_plain(&plain);
     }
 
+    /// As far as somebody listens.
+    pub(crate) fn try_say(&mut self, message: &WorkerMessage) -> bool {
+        let mut plain = Vec::new();
+        codec::encode(message, usize::MAX, &mut plain).unwrap();
+        self.try_say_plain(&plain)
+    }
+
     pub(crate) fn say_plain(&mut self, plain: &[u8]) {
         let mut wire = Vec::new();
         codec::seal(&mut self.sealer, plain, &mut wire).unwrap();
@@ -104,6 +112,7 @@ impl Peer {
     pub(crate) fn try_say_plain(&mut self, plain: &[u8]) -> bool {
         let mut wire = Vec::new();
         codec::seal(&mut self.sealer, plain, &mut wire).unwrap();
+        self.sent.extend_from_slice(&wire);
         self.stream.write_all(&wire).is_ok()
     }
 
@@ -135,6 +144,16 @@ impl Peer {
         }
     }
 
+    /// What is there, or comes in so short a time.
+    pub(crate) fn overhear(&mut self, most: Duration) -> Vec<DriverMessage> {
+        let mut buffer = [0; 4096];
+        self.stream.set_read_timeout(Some(most)).unwrap();
+        if let Ok(bytes) = self.stream.read(&mut buffer) {
+            self.reader.feed(&buffer[..bytes]);
+        }
+        std::iter::from_fn(|| self.reader.next_message().unwrap()).collect()
+    }
+
     pub(crate) fn hear_grant(&mut self) -> Vec<u64> {
         match self.hear() {
             DriverMessage::Grant { blocks, .. } => blocks.0,
@@ -164,6 +183,7 @@ impl Peer {
     }
 
     pub(crate) fn hang_up(&self) {
-        self.stream.shutdown(Shutdown::Both).unwrap();
+        // The other side may have done so before.
+        let _ = self.stream.shutdown(Shutdown::Both);
     }
 }

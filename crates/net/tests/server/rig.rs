@@ -1,13 +1,15 @@
 //! A run with a server, and a host that tells the test all it hears.
 
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bellis_core::run::{
     FailureReport, KillReason, Run, RunConfig, RunSnapshot, TaskConfig, WorkerId,
 };
-use bellis_core::{BlockIndex, Roi, Scheduler, TaskGraph, TaskIndex, TaskSpec};
+use bellis_core::{
+    BlockIndex, DoneMap, Roi, Scheduler, TaskGraph, TaskIndex, TaskInputs, TaskSpec,
+};
 use bellis_net::message::{Bytes, Fit, TaskGeometry, TaskSetup};
 use bellis_net::{
     bind, Client, ClientOptions, Command, Commands, Ended, Host, Notice, Secret, Server,
@@ -81,13 +83,15 @@ pub(crate) struct Plan {
     pub(crate) host_panics: bool,
     /// Where its one worker writes down what it does.
     pub(crate) notes: Option<Arc<dyn SharedWords>>,
+    /// Where done blocks are marked.
+    pub(crate) done: Option<Box<dyn DoneMap + Send>>,
 }
 
 pub(crate) struct Rig {
     pub(crate) port: u16,
     pub(crate) secret: Secret,
     pub(crate) server: Server,
-    heard: Receiver<Heard>,
+    heard: Mutex<Receiver<Heard>>,
 }
 
 impl Rig {
@@ -131,10 +135,15 @@ impl Rig {
             options: ServerOptions::new(secret.clone(), vec![setup]),
             host_panics: false,
             notes: None,
+            done: None,
         };
         change(&mut plan);
+        let inputs = TaskInputs {
+            done: plan.done,
+            ..TaskInputs::default()
+        };
         let graph = TaskGraph::new(vec![plan.spec], &[]).unwrap();
-        let scheduler = Scheduler::eager(graph, Vec::new()).unwrap();
+        let scheduler = Scheduler::eager(graph, vec![inputs]).unwrap();
         let run = Run::new(scheduler, RunConfig::new(vec![plan.task])).unwrap();
         let (sender, heard) = mpsc::channel();
         let (send_commands, commands) = mpsc::channel();
@@ -153,22 +162,18 @@ impl Rig {
             port,
             secret,
             server,
-            heard,
+            heard: Mutex::new(heard),
         }
     }
 
     pub(crate) fn options(&self) -> ClientOptions {
-        ClientOptions {
-            host: "127.0.0.1".into(),
+        self.door().options()
+    }
+
+    pub(crate) fn door(&self) -> Door {
+        Door {
             port: self.port,
             secret: self.secret.clone(),
-            machine: None,
-            task_id: "task".into(),
-            worker_id: None,
-            on_wake: Box::new(|| {}),
-            on_end: None,
-            on_deadline: Some(Box::new(|_, _| {})),
-            notes: None,
         }
     }
 
@@ -177,7 +182,11 @@ impl Rig {
     }
 
     pub(crate) fn hear(&self) -> Heard {
-        self.heard.recv_timeout(PATIENCE).expect("silence")
+        self.heard
+            .lock()
+            .unwrap()
+            .recv_timeout(PATIENCE)
+            .expect("silence")
     }
 
     /// The next failed attempt.
@@ -205,6 +214,29 @@ impl Rig {
                 self.server.join();
                 return ended;
             }
+        }
+    }
+}
+
+/// How a client gets in.
+pub(crate) struct Door {
+    port: u16,
+    secret: Secret,
+}
+
+impl Door {
+    pub(crate) fn options(&self) -> ClientOptions {
+        ClientOptions {
+            host: "127.0.0.1".into(),
+            port: self.port,
+            secret: self.secret.clone(),
+            machine: None,
+            task_id: "task".into(),
+            worker_id: None,
+            on_wake: Box::new(|| {}),
+            on_end: None,
+            on_deadline: Some(Box::new(|_, _| {})),
+            notes: None,
         }
     }
 }
