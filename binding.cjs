@@ -889,6 +889,7 @@ module.exports.schedulerNew = nativeBinding.schedulerNew
 module.exports.schedulerRelease = nativeBinding.schedulerRelease
 module.exports.schedulerReleaseBatch = nativeBinding.schedulerReleaseBatch
 module.exports.schedulerSkip = nativeBinding.schedulerSkip
+module.exports.schedulerTakeBack = nativeBinding.schedulerTakeBack
 module.exports.serialBegin = nativeBinding.serialBegin
 module.exports.serialChecked = nativeBinding.serialChecked
 module.exports.serialEnd = nativeBinding.serialEnd

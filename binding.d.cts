@@ -776,6 +776,12 @@ export declare function schedulerReleaseBatch(): number
 /** Slots: 0 handle, 1 task, 2 block index. A check function said that the block is done: it counts as skipped. */
 export declare function schedulerSkip(): number
 
+/**
+ * Slots: 0 handle, 1 task, 2 block index. A check function said that the block, which may be marked as done, isn't:
+ * the mark is taken back.
+ */
+export declare function schedulerTakeBack(): number
+
 /** Slots: 0 handle, 1 task, 2 block. The block begins to run; it is measured if its task asks for that. */
 export declare function serialBegin(): number
 

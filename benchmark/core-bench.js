@@ -48,7 +48,10 @@ export function divanMedians(lines) {
 		const [, argument, columns] = /^[│ ]\s+[├╰]─ (\w+)\s+(.+)$/.exec(line) ?? [];
 		if (argument === undefined) continue;
 		const [, , median, , samples] = columns.split('│').map((column) => column.trim());
-		medians[`${bench}/${argument}`] = { seconds: durationSeconds(median), samples: Number(samples) };
+		medians[`${bench}/${argument}`] = {
+			seconds: durationSeconds(median),
+			samples: Number(samples),
+		};
 	}
 	return medians;
 }

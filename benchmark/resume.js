@@ -98,14 +98,24 @@ export async function measure({ quick = false, peers = true }) {
 /** What recording a block costs the driver, without a run around it: 10^6 blocks in the order of hand-out. */
 async function measureRecord(add) {
 	const medians = divanMedians(await benchLines('bellis-tracking', 'store', ['record_with']));
-	const pages = { allocated: 'record_with_pages_allocated', 'first touch': 'record_with_first_touch' };
+	const pages = {
+		allocated: 'record_with_pages_allocated',
+		'first touch': 'record_with_first_touch',
+	};
 	for (const [which, bench] of Object.entries(pages)) {
 		for (const [arrays, argument] of [
 			['marks', 'false'],
 			['all arrays', 'true'],
 		]) {
 			const { seconds, samples } = medians[`${bench}/${argument}`];
-			add(`record, ${which}`, `bellis-rust, ${arrays}`, 'record', 'ns/block', [seconds * 1000], samples);
+			add(
+				`record, ${which}`,
+				`bellis-rust, ${arrays}`,
+				'record',
+				'ns/block',
+				[seconds * 1000],
+				samples,
+			);
 		}
 	}
 }

@@ -32,7 +32,8 @@ export async function measureWire(quick) {
 		if (rate)
 			rows.push(rateResult(`native-w${rate[1]}`, 'bellis-rust', 'throughput', [Number(rate[2])]));
 	}
-	if (!rows.some(({ metric }) => metric === 'p50')) throw new Error('the wire bench printed no times');
+	if (!rows.some(({ metric }) => metric === 'p50'))
+		throw new Error('the wire bench printed no times');
 	return rows;
 }
 

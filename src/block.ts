@@ -4,17 +4,20 @@ import type { Roi } from './geometry/roi.js';
 /** Where a block is in its life. */
 export type BlockStatus = 'created' | 'processing' | 'success' | 'failed';
 
-/** What running a block cost, measured in the worker. What couldn't be measured is NaN or 0. */
+/**
+ * What running a block cost, measured in its worker. Where several blocks run at once in one worker, only the time
+ * is known. Memory, bytes read and bytes written are measured on Linux alone, processor time not on Windows.
+ */
 export interface BlockStats {
 	/** Seconds on a monotonic clock. */
 	wallSeconds: number;
-	/** Seconds of user and system time of the thread that ran the block. */
+	/** Seconds of user and system time of the process, helper threads included; NaN where unknown. */
 	cpuSeconds: number;
-	/** Largest memory of the worker process so far, in bytes. */
+	/** Largest memory of the process while the block ran, in bytes; 0 where unknown. */
 	peakRssBytes: number;
-	/** Bytes read by the thread, cache hits included. */
+	/** Bytes read by the process, cache hits and sockets included; 0 where unknown. */
 	ioReadBytes: number;
-	/** Bytes written by the thread. */
+	/** Bytes written by the process; 0 where unknown. */
 	ioWriteBytes: number;
 }
 

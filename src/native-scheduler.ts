@@ -135,6 +135,14 @@ export function schedulerSkip(handle: number, task: number, block: number): void
 	if (binding.schedulerSkip() === FAILED) throw failure(handle);
 }
 
+/** A block that was handed out turned out not to be done: what an earlier run marked is taken back. */
+export function schedulerTakeBack(handle: number, task: number, block: number): void {
+	shared[0] = handle;
+	shared[1] = task;
+	shared[2] = block;
+	if (binding.schedulerTakeBack() === FAILED) throw failure(handle);
+}
+
 /** Up to `count` blocks, and at most {@link BATCH}. */
 export function schedulerAcquireBatch(handle: number, task: number, count: number): Float64Array {
 	shared[0] = handle;

@@ -15,6 +15,7 @@ import {
 	schedulerRelease,
 	schedulerReleaseBatch,
 	schedulerSkip,
+	schedulerTakeBack,
 } from './native-scheduler.js';
 import { boolean, filePath } from './option-checks.js';
 import { option, optional, readOptions } from './option-table.js';
@@ -36,6 +37,8 @@ interface Scheduled {
 	readonly position: number;
 	readonly geometry: BlockGeometry;
 	readonly check: CheckFunction | undefined;
+	/** Whether the check is asked about blocks that are marked as done, too. */
+	readonly verifies: boolean;
 	readonly state: LiveTaskState;
 }
 
@@ -94,6 +97,7 @@ export class Scheduler {
 			position,
 			geometry: task.geometry,
 			check: task.checkFunction,
+			verifies: task.verifyDone,
 			state: new LiveTaskState(() => schedulerCounters(this.#handle, position), task),
 		}));
 		this.states = Object.freeze(
@@ -113,9 +117,13 @@ export class Scheduler {
 			const index = schedulerAcquire(this.#handle, task.position);
 			if (index < 0) return null;
 			const block = Block.at(task.geometry, index);
-			if (task.check !== undefined && this.#isDone(task, task.check, block)) {
-				schedulerSkip(this.#handle, task.position, index);
-				continue;
+			if (task.check !== undefined) {
+				if (this.#isDone(task, task.check, block)) {
+					schedulerSkip(this.#handle, task.position, index);
+					continue;
+				}
+				// before it runs: a process that dies over it must not leave it marked
+				if (task.verifies) schedulerTakeBack(this.#handle, task.position, index);
 			}
 			block.status = 'processing';
 			return block;

@@ -124,7 +124,7 @@ test(`${CHECK}: a done block that verifyDone takes back and that then fails is n
 	t.deepEqual(scratch.callsOf(), { 0: 1, 1: 1, 2: 3, 3: 1 });
 });
 
-test(`${CHECK}: a scheduler of one's own takes the mark back when the block fails`, async (t) => {
+test(`${CHECK}: a scheduler of one's own takes the mark back before the block runs again`, async (t) => {
 	const { scratch, trackingPath, run, marks } = stage(t);
 	await run();
 	const task = line(
@@ -141,8 +141,14 @@ test(`${CHECK}: a scheduler of one's own takes the mark back when the block fail
 	const scheduler = new Scheduler(task, { blockTracking: true });
 	const block = scheduler.acquire('line')!;
 	t.deepEqual([...block.index], [2]);
+	t.deepEqual(marks(), [1, 1, 0, 1], 'a process that dies now leaves no mark');
 	scheduler.fail(block);
 	t.is(scheduler.acquire('line'), null);
 	scheduler[Symbol.dispose]();
 	t.deepEqual(marks(), [1, 1, 0, 1]);
+
+	const another = new Scheduler(task, { blockTracking: true });
+	another.release(another.acquire('line')!);
+	another[Symbol.dispose]();
+	t.deepEqual(marks(), [1, 1, 1, 1]);
 });

@@ -88,9 +88,10 @@ for (const [name, { options, serial = false }] of Object.entries(ways)) {
 			t.is(value('gpu_mem_bytes'), 0);
 			t.is(value('worker_id'), serial ? NO_WORKER : 0);
 			t.true(before <= value('sent_at') && value('returned_at') <= after);
-			// the block lies between the two, but for what the clocks of two processes differ
+			// The block lies between the two. Both are rounded: to 24 bits, and to seconds since 1970 in 53 bits.
 			const held = value('returned_at') - value('sent_at');
-			t.true(held >= value('wall_seconds') - 0.005, `${held} and ${value('wall_seconds')}`);
+			const rounding = value('wall_seconds') * 2 ** -23 + 2 ** -21;
+			t.true(held >= value('wall_seconds') - rounding, `${held} and ${value('wall_seconds')}`);
 		}
 		const { resources } = await task.report();
 		t.is(resources!.cpuSeconds.count, 2);

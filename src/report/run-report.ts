@@ -70,7 +70,7 @@ export interface ResourceReport {
 	readonly ioWriteBytes: Distribution;
 	/** Largest resident set of any block. */
 	readonly maxPeakRssBytes: number;
-	/** Why a measurement is missing, such as `cpu: several blocks at once`; empty when nothing is. */
+	/** Why a measurement is missing, such as `memory and I/O: not measured on this platform`; empty when nothing is. */
 	readonly notes: readonly string[];
 }
 

@@ -20,6 +20,7 @@ import type {
 } from '../report/run-report.js';
 import { DEFAULT_TIMEOUT_MS } from '../task/default-timeout.js';
 import type { Task } from '../task/task.js';
+import { measurementNotes } from './measurement-notes.js';
 
 /** What a report needs to know besides the native result. */
 export interface RunFacts {
@@ -136,7 +137,7 @@ function resourceReportOf(task: Task, resources: NativeResourceReport): Resource
 		ioReadBytes: distributionOf(resources.ioRead),
 		ioWriteBytes: distributionOf(resources.ioWrite),
 		maxPeakRssBytes: resources.maxPeakRss,
-		notes: task.concurrency > 1 ? ['cpu, memory and I/O: several blocks ran at once'] : [],
+		notes: measurementNotes(task.concurrency, resources),
 	};
 }
 

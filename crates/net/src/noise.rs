@@ -167,6 +167,8 @@ impl Opener {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
 
     pub(crate) fn channel() -> ((Sealer, Opener), (Sealer, Opener)) {
         let secret = Secret::from_bytes([5; 32]);
@@ -216,5 +218,44 @@ pub(crate) mod tests {
         changed[0] ^= 1;
         assert!(opener.open(&changed, &mut plain).is_err(), "changed");
         assert_eq!(opener.open(&sealed[1], &mut plain), Ok(3));
+    }
+    /// A pair in which the driver has read the worker's message, and its answer.
+    fn met(secret: &Secret) -> (Handshake, [u8; HANDSHAKE_MESSAGE]) {
+        let mut worker = Handshake::worker(secret, b"hello").unwrap();
+        let mut driver = Handshake::driver(secret, b"hello").unwrap();
+        driver.read(&worker.write().unwrap()).unwrap();
+        let answer = driver.write().unwrap();
+        (worker, answer)
+    }
+
+    proptest! {
+        // Curves are slow without optimisation.
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn garbage_is_no_handshake(bytes in vec(any::<u8>(), 0..200)) {
+            let secret = Secret::from_bytes([5; 32]);
+            prop_assert!(Handshake::driver(&secret, b"hello").unwrap().read(&bytes).is_err());
+            let (mut worker, _) = met(&secret);
+            prop_assert!(worker.read(&bytes).is_err());
+        }
+
+        #[test]
+        fn either_message_changed_anywhere_or_cut_is_refused(
+            key: [u8; 32],
+            at in 0..HANDSHAKE_MESSAGE,
+            change in 1..=u8::MAX,
+        ) {
+            let secret = Secret::from_bytes(key);
+            let (mut worker, mut answer) = met(&secret);
+            let mut first = Handshake::worker(&secret, b"hello").unwrap().write().unwrap();
+            let driver = || Handshake::driver(&secret, b"hello").unwrap();
+            prop_assert!(driver().read(&first[..at]).is_err());
+            // The key's last bit means nothing on this curve, but is authenticated all the same.
+            first[at] ^= change;
+            prop_assert!(driver().read(&first).is_err());
+            answer[at] ^= change;
+            prop_assert!(worker.read(&answer).is_err());
+        }
     }
 }

@@ -1,10 +1,15 @@
 //! Every message survives the wire, and no bytes make a reader panic.
 
+use std::collections::BTreeSet;
+
 use bellis_net::codec::{decode, encode, FrameError};
 use bellis_net::message::*;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 
 fn blocks() -> impl Strategy<Value = BlockList> {
     vec(any::<u64>(), 0..30).prop_map(BlockList)
@@ -149,13 +154,90 @@ fn driver_message() -> impl Strategy<Value = DriverMessage> {
             .prop_map(|(alone, blocks)| DriverMessage::Grant { alone, blocks }),
         blocks().prop_map(|blocks| DriverMessage::Retract { blocks }),
         any::<(u64, u64)>().prop_map(|(echo, received)| DriverMessage::Pong { echo, received }),
-        Just(DriverMessage::Shutdown {
-            reason: ShutdownReason::ResourcesNeeded
-        }),
-        Just(DriverMessage::Closing {
-            reason: CloseReason::Replaced
-        }),
+        select(&SHUTDOWN_REASONS[..]).prop_map(|reason| DriverMessage::Shutdown { reason }),
+        select(&CLOSE_REASONS[..]).prop_map(|reason| DriverMessage::Closing { reason }),
     ]
+}
+
+const SHUTDOWN_REASONS: [ShutdownReason; 9] = [
+    ShutdownReason::TaskFinished,
+    ShutdownReason::RunFinished,
+    ShutdownReason::Idle,
+    ShutdownReason::ResourcesNeeded,
+    ShutdownReason::BlockFailed,
+    ShutdownReason::Interrupted,
+    ShutdownReason::RunStopped,
+    ShutdownReason::Forgotten,
+    ShutdownReason::UnknownTask,
+];
+
+const CLOSE_REASONS: [CloseReason; 6] = [
+    CloseReason::Silent,
+    CloseReason::TimedOut,
+    CloseReason::DidNotLeave,
+    CloseReason::NoAnswer,
+    CloseReason::Replaced,
+    CloseReason::Malformed,
+];
+
+/// Numbers as on the wire. A new message doesn't compile here until it has one.
+fn worker_variant(message: &WorkerMessage) -> usize {
+    match message {
+        WorkerMessage::Hello(_) => 0,
+        WorkerMessage::Resume(_) => 1,
+        WorkerMessage::Acquire { .. } => 2,
+        WorkerMessage::Released { .. } => 3,
+        WorkerMessage::Returned { .. } => 4,
+        WorkerMessage::Heartbeat { .. } => 5,
+        WorkerMessage::Unusable { .. } => 6,
+        WorkerMessage::Goodbye => 7,
+        WorkerMessage::Exiting { .. } => 8,
+    }
+}
+
+fn driver_variant(message: &DriverMessage) -> usize {
+    match message {
+        DriverMessage::Welcome(_) => 0,
+        DriverMessage::Grant { .. } => 1,
+        DriverMessage::Retract { .. } => 2,
+        DriverMessage::Pong { .. } => 3,
+        DriverMessage::Shutdown { .. } => 4,
+        DriverMessage::Closing { .. } => 5,
+    }
+}
+
+/// Which variants come up among many messages.
+fn made<M: std::fmt::Debug>(
+    messages: impl Strategy<Value = M>,
+    variant: fn(&M) -> usize,
+) -> BTreeSet<usize> {
+    let mut runner = TestRunner::deterministic();
+    let mut make = || messages.new_tree(&mut runner).unwrap().current();
+    (0..1000).map(|_| variant(&make())).collect()
+}
+
+/// The properties below hold for every message, and not only for those that somebody thought of.
+#[test]
+fn every_message_is_made_and_has_its_number_on_the_wire() {
+    assert_eq!(made(worker_message(), worker_variant), (0..9).collect());
+    assert_eq!(made(driver_message(), driver_variant), (0..6).collect());
+    let mut runner = TestRunner::deterministic();
+    for _ in 0..200 {
+        let message = worker_message().new_tree(&mut runner).unwrap().current();
+        assert_eq!(usize::from(frame(&message)[0]), worker_variant(&message));
+        let message = driver_message().new_tree(&mut runner).unwrap().current();
+        assert_eq!(usize::from(frame(&message)[0]), driver_variant(&message));
+    }
+    // As many as there are: the next number is no reason.
+    let reasons = (SHUTDOWN_REASONS.len() as u8, CLOSE_REASONS.len() as u8);
+    assert_eq!(
+        decode::<DriverMessage>(&[4, reasons.0]),
+        Err(FrameError::Unknown)
+    );
+    assert_eq!(
+        decode::<DriverMessage>(&[5, reasons.1]),
+        Err(FrameError::Unknown)
+    );
 }
 
 fn frame<M: serde::Serialize>(message: &M) -> Vec<u8> {

@@ -64,10 +64,16 @@ impl Driven {
         Ok(self.scheduler.skip(task, block)?)
     }
 
+    /// A block that was handed out loses the mark of an earlier run: it is about to run again.
+    fn take_back(&mut self, task: TaskIndex, block: BlockIndex) -> Result<(), Failure> {
+        if self.records && self.scheduler.is_held(task, block) {
+            self.scheduler.record_undone(task, block)?;
+        }
+        Ok(())
+    }
+
     fn fail(&mut self, task: TaskIndex, block: BlockIndex) -> Result<FailOutcome, Failure> {
         if self.records && self.scheduler.is_held(task, block) {
-            // A check may have found that it wasn't done after all.
-            self.scheduler.record_undone(task, block)?;
             self.scheduler.record_failure(task, block)?;
         }
         Ok(self.scheduler.fail(task, block)?)
@@ -191,6 +197,16 @@ pub fn scheduler_fail() -> f64 {
 pub fn scheduler_skip() -> f64 {
     hot(|driven, task, shared| {
         driven.skip(task, BlockIndex(shared.get_u64(2)))?;
+        Ok(0.0)
+    })
+}
+
+/// Slots: 0 handle, 1 task, 2 block index. A check function said that the block, which may be marked as done, isn't:
+/// the mark is taken back.
+#[napi]
+pub fn scheduler_take_back() -> f64 {
+    hot(|driven, task, shared| {
+        driven.take_back(task, BlockIndex(shared.get_u64(2)))?;
         Ok(0.0)
     })
 }

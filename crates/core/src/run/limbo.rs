@@ -101,7 +101,7 @@ impl Run {
         if kind == FailureKind::TimedOut && row.cause == Some(EndCause::Lost) {
             row.cause = Some(EndCause::TimedOut);
         }
-        let how = exit.map_or("its connection was lost", |exit| exit.description.as_str());
+        let how = row.loss_in_words();
         let (name, message) = match kind {
             FailureKind::TimedOut => {
                 let seconds = self.tasks[task.at()].config.timeout.as_secs_f64();

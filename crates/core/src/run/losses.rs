@@ -157,6 +157,7 @@ impl Run {
     }
 
     fn note_loss(&mut self, worker: WorkerId, kind: LossKind, timed_out: bool, leaving: bool) {
+        let silence = self.config.timing.silence;
         let Some(row) = self.workers.get_mut(worker) else {
             return;
         };
@@ -172,6 +173,7 @@ impl Run {
         };
         if row.cause.is_none() {
             row.cause = cause;
+            row.silent_for = (kind == LossKind::Silent).then_some(silence);
         }
         if row.exit_reported == Some(false) {
             row.process = false;

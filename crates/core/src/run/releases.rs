@@ -199,8 +199,8 @@ impl Ledger<'_> {
             let Some(held) = connection.drop_block(result.block) else {
                 continue;
             };
-            let began = connection.clock.map(result.started, held.granted, now);
-            let ended = connection.clock.map(result.ended, began, now);
+            let said = (result.started, result.ended);
+            let (began, ended) = connection.clock.span(said, held.granted, now);
             self.row.record_block(began, ended);
             entries.finished += 1;
             spent = spent + (ended - began);

@@ -44,6 +44,8 @@ pub(super) struct Worker {
     /// Counted among the living of its task.
     pub(super) alive: bool,
     pub(super) cause: Option<EndCause>,
+    /// For how long it had said nothing when it was given up.
+    pub(super) silent_for: Option<Nanos>,
     pub(super) exit: Option<Exit>,
     /// What kept it from working.
     pub(super) start_error: Option<ErrorReport>,
@@ -74,6 +76,7 @@ impl Worker {
             blamed: false,
             alive: true,
             cause: None,
+            silent_for: None,
             exit: None,
             start_error: None,
             started_at: now,
@@ -139,11 +142,18 @@ impl Worker {
             (Some(EndCause::TimedOut), _) => "killed for a block past its timeout".into(),
             (Some(EndCause::Stopped), _) => "stopped by the run".into(),
             (Some(EndCause::BlockFailed), _) => exit.unwrap_or("a block failed").to_owned(),
-            (Some(EndCause::Lost), WorkerEnd::Lost) | (None, _) => {
-                exit.unwrap_or("its connection was lost").to_owned()
-            }
-            (Some(EndCause::Lost), _) => exit.unwrap_or_default().to_owned(),
+            (Some(EndCause::Lost) | None, _) => self.loss_in_words(),
         }
+    }
+
+    /// What is known of a worker that was there and then wasn't.
+    pub(super) fn loss_in_words(&self) -> String {
+        let exit = self.exit.as_ref().map(|exit| exit.description.as_str());
+        let Some(silent_for) = self.silent_for else {
+            return exit.unwrap_or("its connection was lost").to_owned();
+        };
+        let silence = format!("it said nothing for {} s", silent_for.as_secs_f64());
+        exit.map_or_else(|| silence.clone(), |exit| format!("{silence}, then {exit}"))
     }
 
     /// From the word to leave to the end; none after an error.

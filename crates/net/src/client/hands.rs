@@ -204,13 +204,14 @@ impl Hands {
         Ok(())
     }
 
-    /// A running block ended. Gives whether results should be sent now.
+    /// A running block ended. Gives whether results should be sent now, and the time, which is taken
+    /// last, so that no measurement is longer than its block.
     pub(super) fn finish(
         &mut self,
         block: u64,
         result: Result<(), ErrorReport>,
-        now: u64,
-    ) -> Result<bool, NotInHand> {
+        clock: impl FnOnce() -> u64,
+    ) -> Result<(bool, u64), NotInHand> {
         let at = self.find(block)?;
         let running = self.running.swap_remove(at);
         let outcome = match result {
@@ -223,10 +224,12 @@ impl Hands {
             }
         };
         let failed = matches!(outcome, Outcome::Failed(_));
+        let now = clock();
         self.push_result(&running, now, outcome);
         self.still_since = now;
         // An error's text is nowhere but here.
-        Ok(failed || self.out.should_send(self.queue.len(), now))
+        let send = failed || self.out.should_send(self.queue.len(), now);
+        Ok((send, now))
     }
 
     /// A running block goes back without an attempt.

@@ -155,10 +155,10 @@ impl Client {
     /// # Errors
     /// It wasn't given, or has ended already.
     pub fn finish(&self, block: u64, result: Result<(), ErrorReport>) -> Result<(), NotInHand> {
-        let now = self.shared.now();
-        let (send, pause_ends) = {
+        let (send, now, pause_ends) = {
             let mut hands = self.shared.hands();
-            (hands.finish(block, result, now)?, hands.pause_ends())
+            let (send, now) = hands.finish(block, result, || self.shared.now())?;
+            (send, now, hands.pause_ends())
         };
         if send {
             self.shared.flush();
