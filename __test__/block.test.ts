@@ -32,7 +32,10 @@ function allBlocks(geometry: BlockGeometry): Block[] {
 	return Array.from({ length: Number(geometry.blockCount) }, (_, i) => Block.at(geometry, i));
 }
 
-test('ids, Rois and grids are those of the golden geometry cases', (t) => {
+/** Title of the difficulty that these tests are about. */
+const FACTS = 'Small facts that a compatible port must decide on';
+
+test(`${FACTS}: ids, Rois and grids are those of the golden geometry cases`, (t) => {
 	const cases = readVectors<GeometryCase>('geometry.jsonl').filter((line) =>
 		[line.total, line.read, line.write].flat(2).every((v) => Number.isSafeInteger(Number(v))),
 	);
@@ -163,7 +166,7 @@ test('context of a block or more moves the cells of the store, not the places in
 	}
 });
 
-test('the fits of the docs case', (t) => {
+test(`${FACTS}: the fits of the docs case`, (t) => {
 	const of = (fit: VectorTask['fit']) =>
 		allBlocks(
 			geometryOf({ total: [[0], [27]], read: [[0], [14]], write: [[4], [6]], fit, conflict: true }),

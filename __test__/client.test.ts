@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import test from 'ava';
 import { Client } from '../src/client.js';
 import { Context } from '../src/context.js';
+import { currentSettings, setLogDir } from '../src/settings.js';
 
 const SECRET = '11'.repeat(32);
 
@@ -23,6 +24,17 @@ async function freePort(): Promise<number> {
 
 test('a client without a context in the environment says which variable is missing', (t) => {
 	t.throws(() => new Client(), { code: 'ERR_BELLIS_VALIDATION', message: /BELLIS_CONTEXT/ });
+});
+
+test.serial("a client takes over its run's log directory, and a later setting wins", async (t) => {
+	const before = currentSettings().logDir;
+	t.teardown(() => setLogDir(before));
+	const context = `hostname=127.0.0.1:port=1:task_id=task:worker_id=0:logdir=/run/logs:secret=${SECRET}`;
+	await using client = new Client(Context.parse(context));
+	t.is(client.context.logDir, '/run/logs');
+	t.is(currentSettings().logDir, '/run/logs');
+	setLogDir('/elsewhere');
+	t.is(currentSettings().logDir, '/elsewhere');
 });
 
 test.serial('a client whose driver is gone warns once and has no blocks', async (t) => {

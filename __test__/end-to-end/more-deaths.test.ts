@@ -2,6 +2,9 @@ import test from 'ava';
 import { Server } from '../../src/run/server.js';
 import { fixture, gone, line, Scratch } from './scratch.js';
 
+/** Title of the difficulty that some of these tests are about. */
+const KILLED = 'A worker killed from outside leaves the server waiting for ever';
+
 test('a worker that runs out of memory is told as such; its block is tried again, then failed', async (t) => {
 	const scratch = new Scratch(t);
 	const options = { execArgv: ['--max-old-space-size=24'], maxRetries: 1 };
@@ -14,7 +17,7 @@ test('a worker that runs out of memory is told as such; its block is tried again
 	t.is(state!.workerFailures, 2);
 });
 
-test('a worker that cuts its line and lives on is ended, and its block tried again at the cost of one try', async (t) => {
+test(`${KILLED}: one that cuts its line and lives on is ended, and its block tried again at the cost of one try`, async (t) => {
 	const scratch = new Scratch(t);
 	const task = line(scratch, 4, { 1: { do: 'closeSockets', once: true } });
 	const { line: state } = await new Server().runBlockwise(task, scratch.quiet);

@@ -95,7 +95,7 @@ test('the secret of a run is in no log, error, command line, report or child of 
 	for (const { args } of watching.specs) t.false(args.join(' ').includes(secret));
 });
 
-test('a run listens on the loopback address alone, and turns strangers away without a word', async (t) => {
+test('Foreign bytes: a run listens on the loopback address alone, and turns strangers away without a word', async (t) => {
 	const scratch = new Scratch(t);
 	const answers: string[] = [];
 	let outside = 'nobody';

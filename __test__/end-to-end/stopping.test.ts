@@ -58,10 +58,10 @@ for (const [signal, code] of [
 	});
 }
 
-test('blocks that finish within the grace are marked', async (t) => {
+test("Workers that get the group's SIGINT lose no try: blocks that finish within the grace are marked", async (t) => {
 	const { scratch, driver, waiting } = halfway(t, { run: { shutdownGraceMs: 60_000 } });
 	await waiting;
-	driver.signal('SIGINT');
+	driver.signalGroup('SIGINT');
 	await driver.printed('signal seen');
 	scratch.open('gate');
 	t.is(await driver.ended(), 130);
@@ -116,7 +116,7 @@ test(`${TWICE}: Ctrl-C before the first worker is connected`, async (t) => {
 	t.regex(driver.out, /line …\s+4\s+0\s+0\s+0\s+0/);
 });
 
-test('serial mode: Ctrl-C ends the run after the block, with the summary', async (t) => {
+test('Summary after Ctrl-C, in serial mode: the run ends after the block, and the task is unfinished', async (t) => {
 	const scratch = new Scratch(t);
 	const file = scratch.path('gate');
 	const driver = new Driver(t, scratch, {

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { LocalLauncher } from '../../src/launchers/local.js';
 import { Server } from '../../src/run/server.js';
 import { Driver } from './driver.js';
 import { gone, line, Scratch } from './scratch.js';
@@ -7,10 +8,15 @@ import { gone, line, Scratch } from './scratch.js';
 const LATE = 'A late answer after a time-out is counted twice';
 const LONG = 'A long time-out becomes 1 ms';
 
-for (const stuck of ['hang', 'never']) {
-	test(`a block that never returns (${stuck}) times out: its process is killed, it is retried, then failed`, async (t) => {
+for (const [stuck, launcher] of [
+	['hang', undefined],
+	['never', undefined],
+	['hang', new LocalLauncher({ wrap: ['sh', '-c', '"$@"; exit $?', 'sh'] })],
+] as const) {
+	const where = launcher ? `${stuck}, behind a shell` : stuck;
+	test(`a block that never returns (${where}) times out: its process is killed, it is retried, then failed`, async (t) => {
 		const scratch = new Scratch(t);
-		const options = { timeoutMs: 300, maxRetries: 1 };
+		const options = { timeoutMs: 300, maxRetries: 1, ...(launcher && { launcher }) };
 		const task = line(scratch, 3, { 1: { do: stuck } }, options);
 		const { line: state } = await new Server().runBlockwise(task, scratch.quiet);
 		t.deepEqual([state!.completed, state!.failed, state!.timeouts], [2, 1, 2]);
@@ -53,6 +59,10 @@ for (const [name, deed, settings, summary, abandonment] of [
 }
 
 test(`${LONG}: a timeout of many days is no timeout of a millisecond`, async (t) => {
+	const warnings: Error[] = [];
+	const onWarning = (warning: Error) => warnings.push(warning);
+	process.on('warning', onWarning);
+	t.teardown(() => process.off('warning', onWarning));
 	for (const timeoutMs of [30 * 24 * 3600 * 1000, Number.MAX_SAFE_INTEGER]) {
 		const scratch = new Scratch(t);
 		const task = line(scratch, 1, { 0: { do: 'sleep', ms: 50 } }, { timeoutMs });
@@ -60,6 +70,27 @@ test(`${LONG}: a timeout of many days is no timeout of a millisecond`, async (t)
 		t.deepEqual([state!.completed, state!.timeouts], [1, 0]);
 		t.is(scratch.lines().length, 1);
 	}
+	t.deepEqual(
+		warnings.filter(({ name }) => name === 'TimeoutOverflowWarning'),
+		[],
+	);
+});
+
+test.serial(`${LONG}: a clock that is set back an hour changes nothing`, async (t) => {
+	const scratch = new Scratch(t);
+	const file = scratch.path('gate');
+	const now = Date.now;
+	t.teardown(() => {
+		Date.now = now;
+	});
+	const task = line(scratch, 2, { 0: { do: 'gate', file } }, { timeoutMs: 60_000 });
+	const run = new Server().runBlockwise(task, scratch.quiet);
+	await scratch.made('gate.waits.0');
+	Date.now = () => now() - 3_600_000;
+	scratch.open('gate');
+	const { line: state } = await run;
+	t.deepEqual([state!.completed, state!.timeouts, state!.failedAttempts], [2, 0, 0]);
+	t.deepEqual(scratch.callsOf(), { 0: 1, 1: 1 });
 });
 
 test(`${LATE}: a worker that is stopped and then continued answers too late, and nothing is counted twice`, async (t) => {

@@ -192,17 +192,3 @@ test('20,000 blocks done before are skipped by their store, and nobody is asked'
 	);
 	t.log(`${(performance.now() - began).toFixed(1)} ms`);
 });
-
-test('a timeout that blocks ran into is told in summary and abandonment, with their number', async (t) => {
-	const scratch = new Scratch(t);
-	const driver = new Driver(t, scratch, {
-		blocks: 3,
-		deeds: { all: { do: 'hang' } },
-		task: { timeoutMs: 400, maxRetries: 0, maxWorkerRestarts: 1 },
-		run: { progress: false },
-	});
-	t.is(await driver.ended(), 1);
-	t.regex(driver.out, /2 block attempt\(s\) of task .line. ran past timeoutMs: 400;/);
-	t.regex(driver.err, /2 attempts exceeded timeoutMs \(400\)/);
-	t.notRegex(driver.out + driver.err, /the default/);
-});

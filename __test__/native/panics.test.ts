@@ -32,7 +32,10 @@ async function run(env: NodeJS.ProcessEnv): Promise<{ seen: Seen[]; stderr: stri
 	return { seen: JSON.parse(stdout), stderr };
 }
 
-test('a panic in a call, a hot call, a thread or the thread pool is an error and the process lives', async (t) => {
+/** Title of the difficulty that these tests are about. */
+const PANIC = 'A Rust panic hangs the promise or aborts Node';
+
+test(`${PANIC}: a panic in a call, a hot call, a thread or the thread pool is an error and the process lives`, async (t) => {
 	const { seen } = await run({ ...process.env, BELLIS_DEBUG_PANICS: '1' });
 	t.deepEqual(
 		seen.map(({ code }) => code),

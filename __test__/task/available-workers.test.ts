@@ -6,7 +6,10 @@ function machine(parallelism: number, env = {}, files: Record<string, string> = 
 	return { parallelism: () => parallelism, env, readText: (path) => files[path] ?? null };
 }
 
-test('auto takes what the process may use, and never nothing', (t) => {
+/** Title of the difficulty that these tests are about. */
+const CONTAINER = 'CPU count inside a container';
+
+test(`${CONTAINER}: auto takes what the process may use, and never nothing`, (t) => {
 	t.is(availableWorkers(machine(2)), 2);
 	t.is(availableWorkers(machine(0)), 1);
 	t.is(availableWorkers(machine(72, { SLURM_CPUS_PER_TASK: '4' })), 4);
@@ -15,7 +18,7 @@ test('auto takes what the process may use, and never nothing', (t) => {
 	t.is(availableWorkers(machine(8, { SLURM_CPUS_PER_TASK: 'many', LSB_DJOB_NUMPROC: '' })), 8);
 });
 
-test('auto heeds the cgroup, also for less than one processor', (t) => {
+test(`${CONTAINER}: auto heeds the cgroup, also for less than one processor`, (t) => {
 	const own = { '/proc/self/cgroup': '0::/jobs/a\n' };
 	t.is(availableWorkers(machine(72, {}, { '/sys/fs/cgroup/cpu.max': '50000 100000\n' })), 1);
 	t.is(availableWorkers(machine(72, {}, { '/sys/fs/cgroup/cpu.max': 'max 100000\n' })), 72);

@@ -182,7 +182,7 @@ test('Infinity as a timeout is refused with what to pass, and years are taken', 
 	}
 });
 
-test('regions that make no sense are refused when the task is built', (t) => {
+test('Panics for input: regions that make no sense are refused when the task is built', (t) => {
 	const roi = (offset: number[], shape: number[]) => new Roi(offset, shape);
 	const cases: [Record<string, unknown>, string][] = [
 		[{ readRoi: roi([0], [0]) }, 'readRoi.shape[0]'],
