@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import {
+	cpSync,
 	existsSync,
 	mkdirSync,
 	mkdtempSync,
@@ -110,6 +111,19 @@ test('the packed packages install without scripts or a compiler, and work from E
 	) as Manifest;
 	const [platform] = Object.keys(packed.platforms);
 	t.deepEqual(installed.optionalDependencies, { [`bellis-${platform}`]: library.version });
+
+	// The README's first example, as `__test__/readme.test.ts` has it.
+	for (const file of ['main.mjs', 'smooth.mjs', 'task.mjs']) {
+		cpSync(join(root, 'examples/quickstart', file), join(project, file));
+	}
+	const bellis = join('node_modules', '.bin', 'bellis');
+	const quickstart: [args: string[], stdout: RegExp][] = [
+		[['main.mjs'], /^ {4}smooth ✔ +64 +64 +0 +0 +0$/m],
+		[[bellis, 'status', 'tracking/smooth'], /^ {4}done {6}64 \(100\.0%\)$/m],
+		[[bellis, 'reset', 'tracking/smooth'], /^removed .*tracking\/smooth$/m],
+		[[bellis, 'run', 'task.mjs', '--workers', '2'], /smooth {3}64 blocks, 2 workers/],
+	];
+	for (const [args, expected] of quickstart) t.regex((await run(...args)).stdout, expected);
 
 	// A block waits until both workers have one, so that neither can do all.
 	const work = `
