@@ -1,4 +1,6 @@
 import test from 'ava';
+import fc from 'fast-check';
+import stringWidth from 'string-width';
 import { barLine } from '../../src/progress/bar-line.ts';
 import { clock, Rate } from '../../src/progress/rate.ts';
 import { counts } from './counts.ts';
@@ -38,6 +40,23 @@ test('no line is longer than the terminal is wide', (t) => {
 		t.true(barLine(long, columns).length < columns);
 		t.true(barLine(half, columns).length < columns);
 	}
+});
+
+test('families of emoji count as their parts, and stay whole when a name is cut', (t) => {
+	const family = '👩‍👩‍👧‍👦';
+	const line = (taskId: string) => barLine({ ...half, taskId }, 40);
+	t.is(stringWidth(line(family)), stringWidth(line('x'.repeat(8))) - 6);
+	const cut = line(family.repeat(5));
+	t.true(cut.startsWith(`${family}… `), cut);
+});
+
+test('no name makes a line as wide as the terminal', (t) => {
+	const taskId = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 });
+	fc.assert(
+		fc.property(taskId, fc.integer({ min: 11, max: 200 }), (name, columns) => {
+			t.true(stringWidth(barLine({ ...half, taskId: name }, columns)) < columns);
+		}),
+	);
 });
 
 test('symbols tell how a task ended', (t) => {

@@ -60,7 +60,7 @@ test('neither names nor errors reach a summary as they are', (t) => {
 	t.true(text.includes(`    ${shown} ✗ `));
 	t.true(text.includes(`      ${shown}: ${shown}\n`));
 	t.true(text.includes(`      ${shown}\n      ${shown}\n`));
-	t.true(text.includes(`worker 0: ${shown}\\n${shown}`));
+	t.true(text.includes(`worker 0: ${shown} ${shown}`));
 	t.true(text.includes(`under /logs/${shown}\\n/x/`));
 });
 

@@ -158,6 +158,64 @@ test('the last run is reported, the ones before are kept, other lines are left o
 	t.deepEqual(parseRunRecords([]), []);
 });
 
+test('a line in which any value is missing or of another kind is left out', (t) => {
+	const failures = [
+		{
+			block: { id: 'mws/7', index: [1], writes: { begin: [10], end: [20] } },
+			...{ workerId: null, attempt: 3, name: 'Error', message: 'm', stack: '' },
+		},
+		{ block: null, workerId: 4, attempt: 1, name: 'Error', message: 'm', stack: 's' },
+	];
+	const resources = {
+		wall: distributionOf([1]),
+		cpu: distributionOf([1]),
+		peakRssBytes: distributionOf([1]),
+		ioReadBytes: distributionOf([1]),
+		ioWriteBytes: distributionOf([1]),
+		maxPeakRssBytes: 1,
+		notes: ['n'],
+	};
+	const line = formatRunRecord(report({ failures, resources }), run);
+	t.is(parseRunRecords([line]).length, 1);
+	t.deepEqual(read([line]).failures, failures);
+	const { failures: _, ...earlier } = JSON.parse(line);
+	t.deepEqual(read([JSON.stringify(earlier)]).failures, []);
+	let spoilt = 0;
+	/** Spoils each value in turn, at every depth. */
+	const spoil = (value: unknown, put: (other: unknown) => void, optional: boolean) => {
+		for (const other of [undefined, [[]], { '?': '?' }, true]) {
+			if (optional && other === undefined) continue;
+			put(other);
+			t.deepEqual(parseRunRecords([JSON.stringify(record)]), [], JSON.stringify(record));
+			spoilt++;
+		}
+		put(value);
+		if (typeof value !== 'object' || value === null) return;
+		const fields = value as Record<string, unknown>;
+		for (const [key, one] of Object.entries(fields)) {
+			// a worker that isn't there is none; nor is a line without failures a bad one
+			const mayMiss = /^\d+$|^failures$/.test(key) && typeof one === 'object';
+			spoil(
+				one,
+				(other) => {
+					if (other === undefined) delete fields[key];
+					else fields[key] = other;
+				},
+				mayMiss || Array.isArray(fields),
+			);
+		}
+	};
+	let record: unknown = JSON.parse(line);
+	spoil(
+		record,
+		(other) => {
+			record = other ?? null;
+		},
+		false,
+	);
+	t.true(spoilt > 300, `${spoilt}`);
+});
+
 test('every name in the file is documented', (t) => {
 	const documented = readFileSync(new URL('../../RUN_RECORDS.md', import.meta.url), 'utf8');
 	const resources = {

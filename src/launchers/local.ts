@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
+import { writeLeniently } from '../lenient-write.js';
 import { exitWords } from './exit-words.js';
 import type { Exit, Handle, Launcher, LaunchSpec } from './launcher.js';
 import { memoryKills } from './memory-kills.js';
@@ -131,11 +132,15 @@ function follow(spec: LaunchSpec, output: WorkerOutput): OutputTail[] {
 	if (spec.logs.console === 'none') return [];
 	const prefix = spec.logs.console === 'prefixed' ? `[${spec.taskId} ${spec.workerId}] ` : '';
 	const tails = [
-		new OutputTail(output.err.fd, output.err.start, prefix, (text) => process.stderr.write(text)),
+		new OutputTail(output.err.fd, output.err.start, prefix, (text) =>
+			writeLeniently(process.stderr, text),
+		),
 	];
 	if (output.out) {
 		tails.push(
-			new OutputTail(output.out.fd, output.out.start, prefix, (text) => process.stdout.write(text)),
+			new OutputTail(output.out.fd, output.out.start, prefix, (text) =>
+				writeLeniently(process.stdout, text),
+			),
 		);
 	}
 	return tails;

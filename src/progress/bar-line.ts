@@ -69,10 +69,10 @@ export function barLine(line: BarLine, columns: number): string {
 		const fixed = head.length + tail.length + 3;
 		const space = room - fixed;
 		const name = shorten(taskId, Math.max(shortestName, Math.floor(space / 2)));
-		const width = Math.min(40, space - stringWidth(name));
+		const width = Math.min(40, space - widthOf(name));
 		if (width >= 6) return `${name} ${head}|${bar(share, width)}|${tail}`;
 	}
-	return `${shorten(taskId, Math.max(1, room - head.length - 1))} ${head}`.slice(0, room);
+	return shorten(`${shorten(taskId, Math.max(1, room - head.length - 1))} ${head}`, room);
 }
 
 function bar(share: number, width: number): string {
@@ -80,15 +80,24 @@ function bar(share: number, width: number): string {
 	return ('█'.repeat(filled >> 3) + (eighths[filled & 7] ?? '')).padEnd(width);
 }
 
-/** A text of at most so many columns, which wide characters take two of. */
+/** A text of at most so many columns, which wide characters take two of. Letters and emoji made of parts stay whole. */
 function shorten(text: string, columns: number): string {
-	if (stringWidth(text) <= columns) return text;
+	if (widthOf(text) <= columns) return text;
 	let short = '';
 	let width = 1;
-	for (const character of text) {
-		width += stringWidth(character);
+	for (const { segment } of new Intl.Segmenter().segment(text)) {
+		width += widthOf(segment);
 		if (width > columns) break;
-		short += character;
+		short += segment;
 	}
 	return `${short}…`;
+}
+
+/**
+ * Columns that a text may take. Terminals differ in joined emoji such as families, which some show as their parts: a bar
+ * that is too short does less harm than one that wraps.
+ */
+function widthOf(text: string): number {
+	if (!text.includes('\u200D')) return stringWidth(text);
+	return text.split('\u200D').reduce((sum, part) => sum + stringWidth(part), 0);
 }

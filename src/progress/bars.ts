@@ -1,3 +1,4 @@
+import { writeLeniently } from '../lenient-write.js';
 import { BarArea } from './bar-area.js';
 import { barLine, progressSymbol } from './bar-line.js';
 import { symbolPaint } from './colours.js';
@@ -63,7 +64,7 @@ export class BarsObserver implements ProgressObserver {
 		const line = this.#notices.lineOf(event);
 		if (line === null) return;
 		if (this.#area) this.#area.print(line);
-		else this.#terminal.write(`${line}\n`);
+		else writeLeniently(this.#terminal, `${line}\n`);
 	}
 
 	#take(states: Counts): void {

@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import type { Counts, ProgressObserver } from './observer.js';
 
 /** What happens in a run, in order. Times are seconds since the UNIX epoch. */
@@ -119,7 +120,7 @@ export function deliver(observer: ProgressObserver, event: RunEvent): void {
 function harmlessly(call: () => unknown): void {
 	try {
 		const given = call();
-		if (given instanceof Promise) given.catch(() => {});
+		if (types.isPromise(given)) given.catch(() => {});
 	} catch {
 		// As said.
 	}

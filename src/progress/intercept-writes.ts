@@ -1,4 +1,5 @@
 import { StringDecoder } from 'node:string_decoder';
+import { writeLeniently } from '../lenient-write.js';
 
 type Writable = NodeJS.WriteStream;
 
@@ -19,9 +20,16 @@ export function interceptWrites(
 	streams.add(terminal);
 	const releases = [...streams].map((stream) => interceptOne(stream, onLines));
 	const raw = releases[[...streams].indexOf(terminal)]?.write ?? terminal.write;
+	const open = {
+		write: raw.bind(terminal),
+		once: terminal.once.bind(terminal),
+		off: terminal.off.bind(terminal),
+		listenerCount: terminal.listenerCount.bind(terminal),
+	};
 	const stream = new Proxy(terminal, {
 		get(target, property) {
-			if (property === 'write') return raw.bind(target);
+			// A terminal may be gone as a pipe may.
+			if (property === 'write') return (text: string) => writeLeniently(open, text);
 			const value = Reflect.get(target, property, target);
 			return typeof value === 'function' ? value.bind(target) : value;
 		},

@@ -1,5 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { ValidationError } from '../errors.js';
+import { type TextSink, writeLeniently } from '../lenient-write.js';
 import type { Counts, ProgressObserver } from './observer.js';
 
 /** Where the lines go: a file, or a stream; by default stdout. */
@@ -7,7 +8,7 @@ export interface JsonProgressOptions {
 	/** A file to write (overwritten), closed when the run ends. */
 	readonly path?: string;
 	/** Anything with `write`; not closed. */
-	readonly stream?: { write(text: string): unknown };
+	readonly stream?: TextSink;
 	/** Seconds since the UNIX epoch; for tests. */
 	readonly now?: () => number;
 }
@@ -79,7 +80,7 @@ export class JsonProgressObserver implements ProgressObserver {
 		// Written at once, so that a line is in the file when the next event comes.
 		if (this.#file !== null) writeSync(this.#file, text);
 		else if (this.#options.path === undefined) {
-			(this.#options.stream ?? process.stdout).write(text);
+			writeLeniently(this.#options.stream ?? process.stdout, text);
 		}
 	}
 }

@@ -1,3 +1,4 @@
+import { type TextSink, writeLeniently } from '../lenient-write.js';
 import { plainName } from '../report/plain-text.js';
 import { type BarLine, ended, progressSymbol, remaining } from './bar-line.js';
 import type { RunEvent } from './events.js';
@@ -26,7 +27,7 @@ const repeatOnTimer: Repeat = (milliseconds, call) => {
 
 /** Progress where there is no terminal: a plain line every so often, without escape codes. */
 export class LinesObserver implements ProgressObserver {
-	readonly #stream: { write(text: string): unknown };
+	readonly #stream: TextSink;
 	readonly #now: () => number;
 	readonly #repeat: Repeat;
 	readonly #notices = new NoticeLines();
@@ -42,7 +43,7 @@ export class LinesObserver implements ProgressObserver {
 	 * @param repeat for tests
 	 */
 	constructor(
-		stream: { write(text: string): unknown },
+		stream: TextSink,
 		now: () => number = () => performance.now() / 1000,
 		repeat: Repeat = repeatOnTimer,
 	) {
@@ -72,7 +73,7 @@ export class LinesObserver implements ProgressObserver {
 
 	onEvent(event: RunEvent): void {
 		const line = this.#notices.lineOf(event);
-		if (line !== null) this.#stream.write(`${line}\n`);
+		if (line !== null) writeLeniently(this.#stream, `${line}\n`);
 	}
 
 	#show(states: Counts, last: boolean): void {
@@ -95,7 +96,8 @@ export class LinesObserver implements ProgressObserver {
 			quiet = false;
 			this.#lastLine = now;
 			Object.assign(seen, { time: now, share, done });
-			this.#stream.write(
+			writeLeniently(
+				this.#stream,
 				`${this.#line({ taskId, counts, rate: seen.rate.perSecond, elapsed, runIsOver: last })}\n`,
 			);
 		}

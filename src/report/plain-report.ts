@@ -1,5 +1,8 @@
-import { plainName, plainText } from './plain-text.js';
+import { plainLine, plainName, plainText } from './plain-text.js';
 import type { FailureReport, RunReport, TaskRunReport } from './run-report.js';
+
+/** Longest reason of a worker's exit, in characters. */
+const longestReason = 500;
 
 /** A report whose texts can all be shown as they are. */
 export function plainReport(report: RunReport): RunReport {
@@ -20,7 +23,7 @@ function plainTask(task: TaskRunReport): TaskRunReport {
 		failures: task.failures.map(plainFailure),
 		workers: task.workers.map((worker) => ({
 			...worker,
-			exitReason: plainName(worker.exitReason),
+			exitReason: plainLine(worker.exitReason, longestReason),
 		})),
 		resources: task.resources && {
 			...task.resources,

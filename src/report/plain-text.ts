@@ -21,7 +21,7 @@ export function plainName(text: string): string {
 }
 
 /** A message in one line of at most `longest` characters: its line breaks become blanks. */
-export function plainLine(text: string, longest = 1_000): string {
+export function plainLine(text: string, longest = 5_000): string {
 	const line = plainText(text.trim()).replace(/\s*\n\s*/g, ' ');
 	return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
 }

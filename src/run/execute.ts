@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { type AbandonedError, bellisErrorOf, InterruptedError } from '../errors.js';
+import { writeLeniently } from '../lenient-write.js';
 import type { NativeRunConfig, NativeRunResult } from '../native.js';
 import { displayOrder, type Pipeline, type PipelinePart, readPipeline } from '../pipeline.js';
 import { showsColours, symbolPaint } from '../progress/colours.js';
@@ -204,7 +205,8 @@ class Execution {
 		const columns = stream.columns || undefined;
 		const { failuresShown } = this.#options;
 		const paint = symbolPaint(showsColours(stream));
-		stream.write(
+		writeLeniently(
+			stream,
 			`${renderSummary(report, { failuresShown, paint, ...(columns && { columns }) })}\n`,
 		);
 	}

@@ -1,5 +1,6 @@
 import { distributionOf, mergeDistributions } from '../report/distribution.js';
 import type { Distribution, TaskRunReport, WorkerExitKind } from '../report/run-report.js';
+import { isRunRecord } from './record-shape.js';
 import { type RecordedFailure, recordedFailures } from './recorded-failure.js';
 
 /**
@@ -82,7 +83,8 @@ export interface RecordedDistribution {
 	mean: number | null;
 	/** Of samples, n - 1; null below two. */
 	std: number | null;
-	sum: number;
+	/** Null where a sample couldn't be measured. */
+	sum: number | null;
 }
 
 /** What a line needs to know of the run besides the task's report. */
@@ -166,10 +168,8 @@ export function formatRunRecord(report: TaskRunReport, run: RecordedRun): string
 export function parseRunRecords(lines: readonly string[]): RunRecord[] {
 	return lines.flatMap((line) => {
 		try {
-			const record = JSON.parse(line) as Partial<RunRecord> | null;
-			return record?.format === 1 && record.blocks && record.workers?.by_id
-				? [record as RunRecord]
-				: [];
+			const record: unknown = JSON.parse(line);
+			return isRunRecord(record) ? [record as RunRecord] : [];
 		} catch {
 			return [];
 		}
@@ -179,7 +179,7 @@ export function parseRunRecords(lines: readonly string[]): RunRecord[] {
 /** A distribution as it was before it was written. */
 export function readDistribution(recorded: RecordedDistribution): Distribution {
 	const { count, mean, std, sum } = recorded;
-	return { count, mean: mean ?? Number.NaN, std: std ?? Number.NaN, sum };
+	return { count, mean: mean ?? Number.NaN, std: std ?? Number.NaN, sum: sum ?? Number.NaN };
 }
 
 function recorded({ count, mean, std, sum }: Distribution): RecordedDistribution {
@@ -187,6 +187,6 @@ function recorded({ count, mean, std, sum }: Distribution): RecordedDistribution
 		count,
 		mean: Number.isNaN(mean) ? null : mean,
 		std: Number.isNaN(std) ? null : std,
-		sum,
+		sum: Number.isNaN(sum) ? null : sum,
 	};
 }

@@ -140,11 +140,18 @@ pub(crate) fn words(error: &ErrorReport) -> String {
     }
 }
 
+/// Longest error in a notice, in characters.
+const LONGEST_HEADLINE: usize = 500;
+
 /// An error's name and the first line of its message: a notice is one line.
 pub(crate) fn headline(error: &ErrorReport) -> String {
-    match error.message.trim().lines().next() {
+    let headline = match error.message.trim().lines().next() {
         Some(line) => format!("{}: {line}", error.name),
         None => error.name.clone(),
+    };
+    match headline.char_indices().nth(LONGEST_HEADLINE) {
+        Some((end, _)) => format!("{}…", &headline[..end]),
+        None => headline,
     }
 }
 
