@@ -111,7 +111,8 @@ test('a run in another pid namespace is judged by the age of its lock', async (t
 	};
 	const program = [process.execPath, fileURLToPath(fixture('driver.js')), JSON.stringify(settings)];
 	const child = spawn('unshare', [...unshare, ...program], {
-		stdio: 'ignore',
+		// the driver ends with whoever holds its input
+		stdio: ['pipe', 'ignore', 'ignore'],
 		env: { ...process.env, NODE_OPTIONS: '' },
 	});
 	t.teardown(() => child.kill('SIGKILL'));
