@@ -111,8 +111,7 @@ test('a run in another pid namespace is judged by the age of its lock', async (t
 	};
 	const program = [process.execPath, fileURLToPath(fixture('driver.js')), JSON.stringify(settings)];
 	const child = spawn('unshare', [...unshare, ...program], {
-		// the driver ends with whoever holds its input
-		stdio: ['pipe', 'ignore', 'ignore'],
+		stdio: 'ignore',
 		env: { ...process.env, NODE_OPTIONS: '' },
 	});
 	t.teardown(() => child.kill('SIGKILL'));
