@@ -21,6 +21,7 @@ import { boolean, filePath } from './option-checks.js';
 import { option, optional, readOptions } from './option-table.js';
 import { type PipelinePart, readPipeline } from './pipeline.js';
 import { PipelineTasks } from './pipeline-tasks.js';
+import { plainLine } from './report/plain-text.js';
 import { LiveTaskState } from './scheduler-state.js';
 import { currentSettings } from './settings.js';
 import { showValue } from './show-value.js';
@@ -229,7 +230,7 @@ export class Scheduler {
 		state.checkFailed();
 		if (state.checkErrors > 1) return;
 		const message = `checkFunction of task ${JSON.stringify(geometry.taskId)} ${what}, so blocks run`;
-		process.emitWarning(message, { code: 'BELLIS_CHECK_ERROR' });
+		process.emitWarning(plainLine(message), { code: 'BELLIS_CHECK_ERROR' });
 	}
 
 	#ofBatch(batch: BlockBatch): Scheduled {

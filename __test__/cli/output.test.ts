@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import test from 'ava';
 import { CliScratch, main, pipelines } from './run-cli.ts';
@@ -65,12 +66,41 @@ for (const [args, first] of [
 	});
 }
 
+const full = existsSync('/dev/full') ? test : test.skip;
+
+full('a full disk ends the output and not the run, which says so and fails', async (t) => {
+	const scratch = new CliScratch(t);
+	const run = ['run', pipelines, '-e', 'good', '--tracking-dir', 'run', '--progress', 'json'];
+	for (const [args, redirect] of [
+		[run, '>/dev/full'],
+		[[...run, '--serial'], '2>/dev/full'],
+		[['plan', pipelines], '>/dev/full'],
+	] as const) {
+		const child = spawn('bash', ['-c', `"$0" "$@" ${redirect}`, process.execPath, main, ...args], {
+			cwd: scratch.path,
+			stdio: ['ignore', 'pipe', 'pipe'],
+		});
+		let stderr = '';
+		child.stdout.resume();
+		child.stderr.setEncoding('utf8').on('data', (text: string) => {
+			stderr += text;
+		});
+		const [code] = await once(child, 'close');
+		t.is(code, 2);
+		if (redirect.startsWith('>')) {
+			t.regex(stderr, /^error: output to stdout was lost: ENOSPC: [^\n]*\n$/m);
+			t.notRegex(stderr, /node:|at /);
+		}
+	}
+	t.regex((await scratch.run('status', 'run/good')).stdout, /^ {4}done {6}8 /m);
+});
+
 test('a reader that is slow gets everything before the process ends', async (t) => {
 	const module = (name: string) => JSON.stringify(new URL(name, pathToFileURL(main)).href);
 	const program = `
-		import { outputWritten, tolerateClosedPipes } from ${module('output.js')};
+		import { outputWritten, surviveLostOutput } from ${module('output.js')};
 		import { JsonProgressObserver } from ${module('../progress/json-observer.js')};
-		tolerateClosedPipes();
+		surviveLostOutput();
 		const observer = new JsonProgressObserver();
 		for (let completed = 0; completed < 49_999; completed++) observer.onProgress({ a: { total: 50_000, completed } });
 		observer.onFinish({ a: { total: 50_000, completed: 50_000 } });

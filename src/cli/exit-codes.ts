@@ -12,6 +12,6 @@ export const exitCodesHelp = `
 Exit codes:
   0    done: every block completed
   1    blocks failed, or with --serial the first error of a block
-  2    it could not be carried out: usage, file, export, options or tracking store
+  2    it could not be carried out: usage, file, export, options, tracking store or output
   3    a task was abandoned, because its workers kept ending with errors
   130  interrupted by Ctrl-C (SIGINT); 143 by SIGTERM, 129 by SIGHUP`;

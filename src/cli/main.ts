@@ -2,10 +2,10 @@
 import { CommanderError } from 'commander';
 import { exitCodes } from './exit-codes.js';
 import { reportFailure } from './failure.js';
-import { outputWritten, printError, tolerateClosedPipes } from './output.js';
+import { outputWritten, printError, reportLostOutput, surviveLostOutput } from './output.js';
 import { makeProgram } from './program.js';
 
-tolerateClosedPipes();
+surviveLostOutput();
 
 // A file whose top-level await never ends lets the process run out of things to do.
 process.once('beforeExit', () => {
@@ -23,6 +23,7 @@ try {
 	exitCode = error instanceof CommanderError ? usageCode(error) : reportFailure(error);
 }
 await outputWritten();
+if (reportLostOutput() && exitCode === exitCodes.done) exitCode = exitCodes.usage;
 // The user's file may hold on to the process: what it opened is not the command's business.
 process.exit(exitCode);
 

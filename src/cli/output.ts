@@ -3,14 +3,29 @@ import { plainJson, plainText } from '../report/plain-text.js';
 /** Streams whose reader has gone, such as the one of `bellis plan … | head -1`. */
 const closed = new Set<NodeJS.WriteStream>();
 
-/** Makes a closed pipe end the output and not the program: a run whose output nobody reads goes on. */
-export function tolerateClosedPipes(): void {
-	for (const stream of [process.stdout, process.stderr]) {
-		stream.on('error', (error: NodeJS.ErrnoException) => {
-			if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') throw error;
+/** Why output was lost that somebody wanted, such as on a full disk; the first reason. */
+let lost: string | null = null;
+
+/** Makes a closed pipe or a full disk end the output and not the program: a run of hours goes on. */
+export function surviveLostOutput(): void {
+	for (const [name, stream] of [
+		['stdout', process.stdout],
+		['stderr', process.stderr],
+	] as const) {
+		stream.on('error', ({ code, message }: NodeJS.ErrnoException) => {
 			closed.add(stream);
+			// who closes a pipe has seen enough
+			if (code !== 'EPIPE' && code !== 'ERR_STREAM_DESTROYED') {
+				lost ??= `output to ${name} was lost: ${message}`;
+			}
 		});
 	}
+}
+
+/** Says that output was lost, where it was and can be said; true if it was. */
+export function reportLostOutput(): boolean {
+	if (lost !== null) printError(`error: ${lost}`);
+	return lost !== null;
 }
 
 /** Writes lines to stdout. What names and paths in them would do to a terminal is shown and not done. */
