@@ -1,6 +1,8 @@
 #!/bin/sh
 # Fuzzes every target for some seconds (default 60 each) with a stable toolchain; new inputs that
 # reach something join the corpus. Usage: run.sh [SECONDS] [TARGET...]
+# To keep of a corpus only what covers something by itself, named inputs apart:
+#   TARGET -set_cover_merge=1 -use_counters=0 -use_cmp=0 NEW_FOLDER corpus/TARGET
 # With SANITIZE=address and RUSTC_BOOTSTRAP=1 (or a nightly toolchain) memory errors are found too.
 set -eu
 cd "$(dirname "$0")"
