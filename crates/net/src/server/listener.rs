@@ -25,6 +25,8 @@ pub(super) struct Rules {
     pub(super) most: usize,
     /// Handshakes at once.
     pub(super) handshakes: usize,
+    /// How long none of them is broken off for others.
+    pub(super) fair_time: Duration,
     /// From the first byte to the introduction.
     pub(super) patience: Duration,
 }
@@ -33,7 +35,7 @@ pub(super) struct Rules {
 pub(super) async fn listen(listener: TcpListener, rules: Rules, desk: SharedDesk, tasks: Tasks) {
     let door = Rc::new(Door {
         inside: Cell::new(0),
-        waiting: Rc::new(WaitingRoom::new(rules.handshakes)),
+        waiting: Rc::new(WaitingRoom::new(rules.handshakes, rules.fair_time)),
         rules,
         desk,
     });
@@ -48,7 +50,7 @@ pub(super) async fn listen(listener: TcpListener, rules: Rules, desk: SharedDesk
                     continue;
                 }
                 let guest = Guest::new(&door);
-                let seat = door.waiting.enter(address.ip());
+                let seat = door.waiting.enter(address.ip()).await;
                 tasks.spawn(receive(stream, address, guest, seat));
             }
             Err(error) => {

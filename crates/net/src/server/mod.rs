@@ -60,8 +60,10 @@ pub struct ServerOptions {
     pub tasks: Vec<TaskSetup>,
     /// Connections at once. Default: 16,384.
     pub max_connections: usize,
-    /// Handshakes at once; who comes beyond makes another one leave. Default: 512.
+    /// Handshakes at once; who comes beyond waits for a place. Default: 512.
     pub max_handshakes: usize,
+    /// How long a handshake isn't broken off for others that wait. Default: 1 s.
+    pub fair_handshake_time: Duration,
     /// How long a peer may take from its first byte to its introduction. Default: 5 s.
     pub handshake_timeout: Duration,
     /// Keeps the stores on disk.
@@ -79,6 +81,7 @@ impl ServerOptions {
             tasks,
             max_connections: 16_384,
             max_handshakes: 512,
+            fair_handshake_time: Duration::from_secs(1),
             handshake_timeout: Duration::from_secs(5),
             keeper: None,
             all_remote: false,
@@ -232,6 +235,7 @@ async fn serve(serving: Serving) -> Ended {
                 secret: options.secret,
                 most: options.max_connections,
                 handshakes: options.max_handshakes,
+                fair_time: options.fair_handshake_time,
                 patience: options.handshake_timeout,
             };
             let listening = listener::listen(listener, rules, Rc::clone(&desk), tasks.clone());

@@ -219,6 +219,7 @@ fn a_flood_of_half_open_connections_keeps_no_worker_out() {
     const ROOM: usize = 8;
     let rig = Rig::with(3, |plan| {
         plan.options.max_handshakes = ROOM;
+        plan.options.fair_handshake_time = Duration::ZERO;
         // Nobody leaves because it took too long.
         plan.options.handshake_timeout = Duration::from_secs(3600);
     });
@@ -238,6 +239,24 @@ fn a_flood_of_half_open_connections_keeps_no_worker_out() {
     worker.say(&WorkerMessage::Goodbye);
     worker.hear_out();
     still_works(rig);
+}
+
+#[test]
+fn of_more_workers_than_handshakes_at_once_none_is_pushed_out() {
+    const WORKERS: i64 = 40;
+    let rig = Rig::with(WORKERS, |plan| {
+        plan.options.max_handshakes = 2;
+        plan.options.handshake_timeout = Duration::from_secs(3600);
+        plan.options.fair_handshake_time = Duration::from_secs(3600);
+        plan.task.max_workers = WORKERS as u32;
+    });
+    let clients: Vec<Client> = (0..WORKERS).map(|_| rig.client()).collect();
+    for client in &clients {
+        client.wait_connected(PATIENCE).unwrap().unwrap();
+    }
+    assert_eq!(work(&clients[0], |_| false).len(), WORKERS as usize);
+    drop(clients);
+    rig.finish();
 }
 
 #[test]
