@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import test from 'ava';
 import {
 	noBlocksText,
@@ -59,4 +60,26 @@ test('words for a shell', (t) => {
 	t.is(shellWord('/a/b-c_1.x'), '/a/b-c_1.x');
 	t.is(shellWord("it's"), "'it'\\''s'");
 	t.is(shellWord(''), "''");
+	t.is(
+		shellWord("it's\n\ta \x1B[2J\\ \x9B1m\u202E"),
+		"$'it\\'s\\n\\ta \\u001b[2J\\\\ \\u009b1m\\u202e'",
+	);
+});
+
+// the bash of macOS is too old for \u
+const linux = process.platform === 'linux' ? test : test.skip;
+
+linux('bash reads a word as it was', (t) => {
+	for (const word of [
+		"it's",
+		'a b',
+		'two\nlines\tof it',
+		'\x1B[2J\\x',
+		'\x9B1m \u202E\x7F',
+		'日本 $HOME `x`',
+	]) {
+		const script = `printf %s ${shellWord(word)}`;
+		const env = { ...process.env, LC_ALL: 'C.UTF-8' };
+		t.is(execFileSync('bash', ['-c', script], { encoding: 'utf8', env }), word);
+	}
 });

@@ -3,6 +3,7 @@
  */
 import { FIT_RULES, type Fit } from '../fit.js';
 import { type CoverageLayout, intervalsText, uncoveredIntervals } from '../report/coverage.js';
+import { plainJson, plainName } from '../report/plain-text.js';
 
 /** What is known of the blocks that a task skipped. */
 export interface ResumedTask {
@@ -54,7 +55,11 @@ export function uncoveredRimText(layout: CoverageLayout): string | null {
 	return `no block writes ${intervalsText(intervals)}, where a whole block doesn't fit; fit: 'shrink' or 'overhang' covers it`;
 }
 
-/** A word as a shell takes it. */
+/** A word as a shell takes it: in one line, and without what acts on a terminal, as bash and zsh write such words. */
 export function shellWord(text: string): string {
-	return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+	if (/^[\w@%+=:,./-]+$/.test(text)) return text;
+	const name = plainName(text);
+	if (name === text) return `'${text.replaceAll("'", "'\\''")}'`;
+	const quoted = plainJson(text.replace(/[\\']/g, '\\$&'));
+	return `$'${quoted.replaceAll('\n', '\\n').replaceAll('\t', '\\t')}'`;
 }
