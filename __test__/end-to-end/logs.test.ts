@@ -54,7 +54,7 @@ async function printed(t: Parameters<typeof line>[0], run: object): Promise<stri
 		run: { summary: false, ...run },
 	});
 	const child = spawn(process.execPath, [fileURLToPath(fixture('driver.js')), argument], {
-		stdio: ['ignore', 'pipe', 'inherit'],
+		stdio: ['pipe', 'pipe', 'inherit'],
 		env: { ...process.env, NODE_OPTIONS: '' },
 	});
 	let out = '';
