@@ -213,6 +213,11 @@ async fn idle(
 
 /// The whole life of the crowd's process.
 pub(crate) fn play() {
+    // One that is lost is waited for by all the others, for ever.
+    std::panic::set_hook(Box::new(|panic| {
+        eprintln!("{panic}");
+        std::process::exit(101);
+    }));
     let mut orders = std::io::stdin().lock().lines().map(Result::unwrap);
     let first = orders.next().unwrap();
     let mut words = first.split(' ');

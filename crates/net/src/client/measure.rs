@@ -50,7 +50,9 @@ impl Meter {
                 io_write_bytes: 0,
             };
         }
-        let cpu_seconds = (cpu_seconds() - measurement.cpu_seconds).max(0.0);
+        let spent = cpu_seconds() - measurement.cpu_seconds;
+        // What isn't known stays NaN, which `max` would turn into 0.
+        let cpu_seconds = if spent < 0.0 { 0.0 } else { spent };
         let io = self.io_so_far().unwrap_or(measurement.io);
         Stats {
             wall_seconds,
