@@ -95,7 +95,7 @@ full('a full disk ends the output and not the run, which says so and fails', asy
 	t.regex((await scratch.run('status', 'run/good')).stdout, /^ {4}done {6}8 /m);
 });
 
-test('a reader that is slow gets everything before the process ends', async (t) => {
+test('The last message or output line is lost because the process exits first: a slow reader gets 50,000 JSON events', async (t) => {
 	const module = (name: string) => JSON.stringify(new URL(name, pathToFileURL(main)).href);
 	const program = `
 		import { outputWritten, surviveLostOutput } from ${module('output.js')};
