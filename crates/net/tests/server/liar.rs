@@ -52,6 +52,9 @@ pub(crate) fn lie(rig: &Rig, blocks: u64, mut dice: Dice) -> Option<Visit> {
     if !liar.dice.one_in(4) {
         liar.say(&WorkerMessage::Goodbye);
     }
+    // A guess may have hit a block that was on its way here.
+    let rest = liar.peer.fall_silent();
+    liar.hears(rest);
     Some(liar.visit)
 }
 
@@ -67,11 +70,8 @@ fn make_noise(rig: &Rig, dice: &mut Dice) {
 impl Liar {
     /// False when nobody listens any more.
     fn step(&mut self) -> bool {
-        for message in self.peer.overhear(Duration::from_millis(1)) {
-            if let DriverMessage::Grant { blocks, .. } = message {
-                self.visit.granted.extend(blocks.0);
-            }
-        }
+        let heard = self.peer.overhear(Duration::from_millis(1));
+        self.hears(heard);
         let message = match self.dice.roll(14) {
             0..=2 => WorkerMessage::Acquire {
                 n: [0, 1, 3, u32::MAX][self.dice.roll(4) as usize],
@@ -98,6 +98,14 @@ impl Liar {
         self.say(&message)
     }
 
+    fn hears(&mut self, messages: Vec<DriverMessage>) {
+        for message in messages {
+            if let DriverMessage::Grant { blocks, .. } = message {
+                self.visit.granted.extend(blocks.0);
+            }
+        }
+    }
+
     /// Ends it all, mostly.
     fn break_rules(&mut self) -> bool {
         match self.dice.roll(6) {
@@ -114,17 +122,13 @@ impl Liar {
             // A frame that ends too soon.
             3 => {
                 let _ = self.peer.stream.write_all(&[0, 200, 1, 2, 3]);
-                self.peer.hang_up();
                 false
             }
             4 => {
                 let (token, held) = (self.token, self.some_blocks());
                 self.say(&WorkerMessage::Resume(Resume { token, held }))
             }
-            _ => {
-                self.peer.hang_up();
-                false
-            }
+            _ => false,
         }
     }
 

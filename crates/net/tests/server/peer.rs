@@ -182,6 +182,13 @@ impl Peer {
         messages
     }
 
+    /// Says no more, but hears what the server still sends until that hangs up.
+    pub(crate) fn fall_silent(&mut self) -> Vec<DriverMessage> {
+        let _ = self.stream.shutdown(Shutdown::Write);
+        self.stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        self.hear_out()
+    }
+
     pub(crate) fn hang_up(&self) {
         // The other side may have done so before.
         let _ = self.stream.shutdown(Shutdown::Both);
