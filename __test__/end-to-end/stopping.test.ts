@@ -65,8 +65,10 @@ test("Workers that get the group's SIGINT lose no try: blocks that finish within
 	await driver.printed('signal seen');
 	scratch.open('gate');
 	t.is(await driver.ended(), 130);
-	t.regex(driver.out, /line …\s+20\s+12\s+0\s+0\s+0/);
-	t.is(scratch.lines().length, 12);
+	// A worker that hears of the end only after its block begins another one, which then has to count too.
+	const ran = scratch.lines().length;
+	t.true(ran >= 12, `${ran}`);
+	t.regex(driver.out, new RegExp(`line …\\s+20\\s+${ran}\\s+0\\s+0\\s+0`));
 });
 
 test(`${TWICE}: a second signal more than a second later kills at once`, async (t) => {
