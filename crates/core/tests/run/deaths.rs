@@ -14,8 +14,7 @@ const SECOND: Nanos = Nanos::from_secs(1);
 fn at_work(blocks: u64, task: TaskConfig) -> (Stage, bellis_core::run::ConnectionId) {
     let max_workers = task.max_workers;
     let mut stage = Stage::with(blocks, task);
-    stage.begin();
-    stage.expect((0..max_workers).map(|worker| Told::Start(0, worker)));
+    stage.begin_with(max_workers);
     stage.started(0, true);
     let (conn, granted) = stage.arrive(0);
     assert_eq!(granted, [0]);
@@ -229,13 +228,9 @@ fn a_driver_that_was_held_up_takes_nobody_for_dead() {
 #[test]
 fn a_remote_worker_may_come_back_with_its_block() {
     let mut stage = Stage::with(2, workers(1));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     stage.started(0, true);
-    let conn = stage.connect_to(0, Some(0), false);
-    stage.expect([Told::Welcome(conn, 0)]);
-    stage.acquire(conn, 1);
-    stage.expect([Told::Grant(conn, vec![0])]);
+    let conn = stage.comes_from_afar_for(0, &[0]);
     stage.cut(conn);
     stage.wait(SECOND.times(3));
     stage.expect_nothing();
@@ -253,12 +248,8 @@ fn a_remote_worker_may_come_back_with_its_block() {
 #[test]
 fn grants_lost_on_the_way_go_out_again() {
     let mut stage = Stage::with(2, workers(1));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
-    let conn = stage.connect_to(0, Some(0), false);
-    stage.expect([Told::Welcome(conn, 0)]);
-    stage.acquire(conn, 1);
-    stage.expect([Told::Grant(conn, vec![0])]);
+    stage.begin_with(1);
+    let conn = stage.comes_from_afar_for(0, &[0]);
     stage.cut(conn);
     let back = stage.resume(conn, &[]);
     stage.expect([Told::Welcome(back, 0), Told::Grant(back, vec![0])]);
@@ -268,13 +259,9 @@ fn grants_lost_on_the_way_go_out_again() {
 #[test]
 fn a_remote_worker_that_comes_too_late_is_sent_home() {
     let mut stage = Stage::with(1, workers(1));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     stage.started(0, false);
-    let conn = stage.connect_to(0, Some(0), false);
-    stage.expect([Told::Welcome(conn, 0)]);
-    stage.acquire(conn, 1);
-    stage.expect([Told::Grant(conn, vec![0])]);
+    let conn = stage.comes_from_afar_for(0, &[0]);
     stage.cut(conn);
     stage.wait(SECOND.times(5));
     assert_eq!(stage.now, SECOND.times(4));
@@ -422,13 +409,9 @@ fn blocks_that_ran_together_when_their_worker_died_run_alone() {
         ..workers(1)
     };
     let mut stage = Stage::with(4, task);
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     stage.started(0, true);
-    let conn = stage.connect(Some(0));
-    stage.expect([Told::Welcome(conn, 0)]);
-    stage.acquire(conn, 2);
-    stage.expect([Told::Grant(conn, vec![0, 1])]);
+    let conn = stage.comes_for(0, &[0, 1]);
     stage.cut(conn);
     stage.expect([Told::Kill(0, KillReason::Lost)]);
     stage.exit(0, ExitKind::Signal(11));
@@ -457,22 +440,15 @@ fn a_block_that_ended_its_worker_has_no_company_from_then_on() {
         ..workers(1)
     };
     let mut stage = Stage::with(4, task);
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
-    let conn = stage.connect(Some(0));
-    stage.expect([Told::Welcome(conn, 0)]);
-    stage.acquire(conn, 3);
-    stage.expect([Told::Grant(conn, vec![0, 1, 2])]);
+    stage.begin_with(1);
+    let conn = stage.comes_for(0, &[0, 1, 2]);
     stage.started(0, true);
     stage.cut_while(conn, &[1]);
     stage.expect([Told::Kill(0, KillReason::Lost)]);
     stage.exit(0, ExitKind::Signal(6));
     assert_eq!(stage.failure().block.map(|block| block.0), Some(1));
     stage.expect([Told::Start(0, 1)]);
-    let conn = stage.connect(Some(1));
-    stage.expect([Told::Welcome(conn, 1)]);
-    stage.acquire(conn, 3);
-    stage.expect([Told::Grant(conn, vec![0, 2, 3])]);
+    let conn = stage.comes_for(1, &[0, 2, 3]);
     stage.succeed(conn, &[0, 2]);
     stage.expect_nothing();
     stage.succeed(conn, &[3]);

@@ -12,8 +12,7 @@ use crate::stage::{error, workers, Stage, Told};
 #[test]
 fn an_interrupt_lets_running_blocks_finish_and_costs_no_try() {
     let mut stage = Stage::with(20, workers(2));
-    stage.begin();
-    stage.expect([Told::Start(0, 0), Told::Start(0, 1)]);
+    stage.begin_with(2);
     let (one, _) = stage.arrive(0);
     let (other, _) = stage.arrive(1);
     stage.tell(Event::Interrupt);
@@ -42,8 +41,7 @@ fn an_interrupt_lets_running_blocks_finish_and_costs_no_try() {
 #[test]
 fn the_grace_of_an_interrupt_ends() {
     let mut stage = Stage::with(3, workers(1));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     stage.started(0, true);
     let (conn, _) = stage.arrive(0);
     stage.tell(Event::Interrupt);
@@ -72,8 +70,7 @@ fn the_grace_of_an_interrupt_ends() {
 #[test]
 fn nobody_waits_for_the_end_of_a_submitted_worker_that_nobody_will_see() {
     let mut stage = Stage::with(3, workers(1));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     stage.started(0, false);
     let (conn, _) = stage.arrive(0);
     stage.tell(Event::Interrupt);
@@ -91,8 +88,7 @@ fn nobody_waits_for_the_end_of_a_submitted_worker_that_nobody_will_see() {
 #[test]
 fn a_second_interrupt_after_a_second_ends_the_grace() {
     let mut stage = Stage::with(3, workers(1));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     stage.started(0, true);
     let (conn, _) = stage.arrive(0);
     stage.tell(Event::Interrupt);
@@ -110,8 +106,7 @@ fn a_second_interrupt_after_a_second_ends_the_grace() {
 #[test]
 fn an_interrupt_before_anybody_connected_ends_at_once() {
     let mut stage = Stage::with(3, workers(2));
-    stage.begin();
-    stage.expect([Told::Start(0, 0), Told::Start(0, 1)]);
+    stage.begin_with(2);
     stage.tell(Event::Interrupt);
     stage.expect([
         Told::Kill(0, KillReason::NotNeeded),
@@ -134,8 +129,7 @@ fn an_interrupt_during_checks_puts_the_blocks_back() {
 #[test]
 fn a_module_that_does_not_load_ends_the_run_with_its_error() {
     let mut stage = Stage::with(3, workers(1));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     stage.started(0, true);
     let conn = stage.connect(Some(0));
     stage.expect([Told::Welcome(conn, 0)]);
@@ -166,8 +160,7 @@ fn a_setup_that_throws_is_a_failing_start() {
             ..workers(1)
         },
     );
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     stage.started(0, true);
     let conn = stage.connect(Some(0));
     stage.expect([Told::Welcome(conn, 0)]);
@@ -193,8 +186,7 @@ fn a_worker_that_does_not_leave_is_killed() {
             ..workers(1)
         },
     );
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     stage.started(0, true);
     let (conn, _) = stage.arrive(0);
     stage.succeed(conn, &[0]);
@@ -224,8 +216,7 @@ fn a_worker_that_does_not_leave_is_killed() {
 #[test]
 fn an_interrupt_ends_the_patience_with_those_who_are_leaving() {
     let mut stage = Stage::with(1, workers(1));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     stage.started(0, true);
     let (conn, _) = stage.arrive(0);
     stage.succeed(conn, &[0]);
@@ -254,8 +245,7 @@ fn a_process_that_outlives_its_goodbye_is_killed_in_the_end() {
             ..workers(1)
         },
     );
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     stage.started(0, true);
     let (conn, _) = stage.arrive(0);
     stage.succeed(conn, &[0]);
@@ -274,8 +264,7 @@ fn a_process_that_outlives_its_goodbye_is_killed_in_the_end() {
 #[test]
 fn idle_workers_go_home_while_others_finish() {
     let mut stage = Stage::with(2, workers(2));
-    stage.begin();
-    stage.expect([Told::Start(0, 0), Told::Start(0, 1)]);
+    stage.begin_with(2);
     let (one, _) = stage.arrive(0);
     let (other, _) = stage.arrive(1);
     stage.now = Nanos::from_secs(1);
@@ -297,8 +286,7 @@ fn idle_workers_go_home_while_others_finish() {
 fn the_time_line_of_a_worker() {
     let ms = Nanos::from_millis;
     let mut stage = Stage::with(3, workers(1));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     stage.started(0, true);
     stage.now = ms(250);
     let conn = stage.connect(Some(0));

@@ -19,8 +19,7 @@ fn keeping(max_workers: u32) -> TaskConfig {
 #[test]
 fn one_worker_takes_one_block_after_the_other_and_goes_home() {
     let mut stage = Stage::with(2, workers(1));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     stage.started(0, true);
     let (conn, blocks) = stage.arrive(0);
     assert_eq!(blocks, [0]);
@@ -45,8 +44,7 @@ fn one_worker_takes_one_block_after_the_other_and_goes_home() {
 #[test]
 fn a_throw_ends_the_worker_and_the_block_is_tried_again_by_another() {
     let mut stage = Stage::with(1, workers(1));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     let (conn, _) = stage.arrive(0);
     stage.throw(conn, 0);
     let failure = stage.failure();
@@ -69,8 +67,7 @@ fn a_throw_ends_the_worker_and_the_block_is_tried_again_by_another() {
 fn a_kept_worker_goes_on_and_the_third_failure_is_for_good() {
     let mut stage = Stage::with(2, keeping(1));
     stage.now = Nanos::from_secs(1);
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     let (conn, _) = stage.arrive(0);
     stage.throw(conn, 0);
     assert!(!stage.failure().permanent);
@@ -107,8 +104,7 @@ fn retries_wait_longer_each_time_and_count_as_pending() {
             ..keeping(1)
         },
     );
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     let (conn, _) = stage.arrive(0);
     stage.throw(conn, 0);
     stage.failure();
@@ -141,8 +137,7 @@ fn retries_wait_longer_each_time_and_count_as_pending() {
 #[test]
 fn answers_that_come_late_twice_or_from_nowhere_change_nothing() {
     let mut stage = Stage::with(3, keeping(2));
-    stage.begin();
-    stage.expect([Told::Start(0, 0), Told::Start(0, 1)]);
+    stage.begin_with(2);
     let (one, _) = stage.arrive(0);
     let (other, _) = stage.arrive(1);
     stage.succeed(one, &[0]);
@@ -175,8 +170,7 @@ fn as_many_failures_as_allowed_stop_the_run() {
     let mut config = RunConfig::new(vec![keeping(2)]);
     config.max_failures = Some(1);
     let mut stage = Stage::new(Graph::row(5).without_retries(), config);
-    stage.begin();
-    stage.expect([Told::Start(0, 0), Told::Start(0, 1)]);
+    stage.begin_with(2);
     let (one, _) = stage.arrive(0);
     let (other, _) = stage.arrive(1);
     stage.throw(one, 0);
@@ -287,8 +281,7 @@ fn a_task_without_blocks_ends_with_a_warning() {
 fn a_store_that_fails_ends_the_run_and_the_block_is_not_done() {
     let graph = Graph::row(2).with_broken_store();
     let mut stage = Stage::new(graph, RunConfig::new(vec![workers(1)]));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     stage.started(0, true);
     let (conn, _) = stage.arrive(0);
     stage.succeed(conn, &[0]);
@@ -319,8 +312,7 @@ fn measurements_are_demanded_where_they_were_asked_for() {
             ..workers(1)
         },
     );
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     let (conn, _) = stage.arrive(0);
     stage.succeed(conn, &[0]);
     stage.expect([
@@ -336,8 +328,7 @@ fn depth_first_holds_a_task_back_while_the_next_has_enough() {
     let mut config = RunConfig::new(vec![workers(1), workers(1)]);
     config.order = Order::DepthFirst;
     let mut stage = Stage::new(Graph::chain(2, 9), config);
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     let (first, blocks) = stage.arrive(0);
     assert_eq!(blocks, [0]);
     stage.now = Nanos::from_millis(100);

@@ -35,8 +35,7 @@ fn finish(stage: &mut Stage, conn: ConnectionId, blocks: &[u64], took: Nanos) {
 #[test]
 fn long_blocks_come_one_at_a_time() {
     let mut stage = Stage::with(100, crowd(1));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     let (conn, mut hand) = stage.arrive(0);
     for next in 1..20 {
         finish(&mut stage, conn, &hand, Nanos::from_secs(2));
@@ -48,8 +47,7 @@ fn long_blocks_come_one_at_a_time() {
 #[test]
 fn short_blocks_come_in_hundreds() {
     let mut stage = Stage::with(100_000, crowd(1));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     let (conn, mut hand) = stage.arrive(0);
     let mut most = 0;
     for _ in 0..40 {
@@ -65,8 +63,7 @@ fn short_blocks_come_in_hundreds() {
 #[test]
 fn an_idle_worker_gets_what_a_stuck_one_has_not_started() {
     let mut stage = Stage::with(40, crowd(2));
-    stage.begin();
-    stage.expect([Told::Start(0, 0), Told::Start(0, 1)]);
+    stage.begin_with(2);
     let (busy, _) = stage.arrive(0);
     finish(&mut stage, busy, &[0], Nanos::from_micros(20));
     let hand = stage.granted(busy);
@@ -94,8 +91,7 @@ fn an_idle_worker_gets_what_a_stuck_one_has_not_started() {
 #[test]
 fn a_worker_that_is_nearly_through_is_left_alone() {
     let mut stage = Stage::with(4, crowd(2));
-    stage.begin();
-    stage.expect([Told::Start(0, 0), Told::Start(0, 1)]);
+    stage.begin_with(2);
     let (busy, _) = stage.arrive(0);
     finish(&mut stage, busy, &[0], Nanos::from_micros(20));
     assert_eq!(stage.granted(busy).len(), 3);
@@ -108,8 +104,7 @@ fn a_worker_that_is_nearly_through_is_left_alone() {
 #[test]
 fn whoever_gives_back_unasked_waits_for_its_next_wish() {
     let mut stage = Stage::with(4, crowd(1));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     let (conn, _) = stage.arrive(0);
     stage.give_back(conn, &[0]);
     stage.expect_nothing();
@@ -121,8 +116,7 @@ fn whoever_gives_back_unasked_waits_for_its_next_wish() {
 #[test]
 fn a_demand_can_be_taken_back() {
     let mut stage = Stage::with(4, crowd(1));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     let (conn, _) = stage.arrive(0);
     stage.acquire(conn, 0);
     finish(&mut stage, conn, &[0], Nanos::from_secs(1));
@@ -160,8 +154,7 @@ fn what_becomes_ready_goes_to_those_who_have_nothing() {
 #[test]
 fn two_thousand_workers_are_all_served() {
     let mut stage = Stage::with(100_000, crowd(1));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     let mut hands = Vec::new();
     for _ in 0..2000 {
         let conn = stage.connect(None);
@@ -194,8 +187,7 @@ fn two_thousand_workers_are_all_served() {
 #[test]
 fn nothing_is_prefetched_for_the_end_of_a_day() {
     let mut stage = Stage::with(2, crowd(1));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     let (conn, _) = stage.arrive(0);
     finish(&mut stage, conn, &[0], Nanos::from_micros(20));
     assert_eq!(stage.granted(conn), [1]);

@@ -107,6 +107,35 @@ impl Stage {
         self.tell(Event::Tick);
     }
 
+    /// Begins, and starts so many workers of the first task at once.
+    #[track_caller]
+    pub(crate) fn begin_with(&mut self, workers: u32) {
+        self.begin();
+        self.expect((0..workers).map(|worker| Told::Start(0, worker)));
+    }
+
+    /// A started worker connects, asks for so many blocks and is given exactly these.
+    #[track_caller]
+    pub(crate) fn comes_for(&mut self, worker: u32, blocks: &[u64]) -> ConnectionId {
+        let conn = self.connect(Some(worker));
+        self.is_given(conn, worker, blocks)
+    }
+
+    /// As `comes_for`, from another host.
+    #[track_caller]
+    pub(crate) fn comes_from_afar_for(&mut self, worker: u32, blocks: &[u64]) -> ConnectionId {
+        let conn = self.connect_to(0, Some(worker), false);
+        self.is_given(conn, worker, blocks)
+    }
+
+    #[track_caller]
+    fn is_given(&mut self, conn: ConnectionId, worker: u32, blocks: &[u64]) -> ConnectionId {
+        self.expect([Told::Welcome(conn, worker)]);
+        self.acquire(conn, blocks.len() as u32);
+        self.expect([Told::Grant(conn, blocks.to_vec())]);
+        conn
+    }
+
     /// A worker of the first task connects from this host.
     pub(crate) fn connect(&mut self, worker: Option<u32>) -> ConnectionId {
         self.connect_to(0, worker, true)

@@ -24,8 +24,7 @@ fn wait_for_a_word(stage: &mut Stage) {
 #[test]
 fn no_more_workers_than_blocks() {
     let mut stage = Stage::with(3, workers(128));
-    stage.begin();
-    stage.expect([Told::Start(0, 0), Told::Start(0, 1), Told::Start(0, 2)]);
+    stage.begin_with(3);
 }
 
 #[test]
@@ -33,13 +32,9 @@ fn local_starts_are_paced_to_the_processors() {
     let mut config = RunConfig::new(vec![paced(16)]);
     config.cores = 2;
     let mut stage = Stage::new(Graph::row(1000), config);
-    stage.begin();
-    stage.expect([Told::Start(0, 0), Told::Start(0, 1)]);
+    stage.begin_with(2);
     stage.now = Nanos::from_millis(100);
-    let conn = stage.connect(Some(0));
-    stage.expect([Told::Welcome(conn, 0)]);
-    stage.acquire(conn, 1);
-    stage.expect([Told::Grant(conn, vec![0])]);
+    stage.comes_for(0, &[0]);
     // The first block takes long, so that the work left outlasts a start.
     stage.wait(Nanos::from_millis(60));
     stage.expect([Told::Start(0, 2)]);
@@ -50,13 +45,9 @@ fn nobody_is_started_for_work_that_is_nearly_done() {
     let mut config = RunConfig::new(vec![paced(16)]);
     config.cores = 1;
     let mut stage = Stage::new(Graph::row(200), config);
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     stage.now = Nanos::from_millis(100);
-    let conn = stage.connect(Some(0));
-    stage.expect([Told::Welcome(conn, 0)]);
-    stage.acquire(conn, 1);
-    stage.expect([Told::Grant(conn, vec![0])]);
+    let conn = stage.comes_for(0, &[0]);
     // 10 µs a block: 200 of them are done before anybody else is there.
     let mut result = stage.result(0, bellis_core::run::BlockStatus::Success);
     stage.now = stage.now + Nanos::from_micros(10);
@@ -78,13 +69,9 @@ fn somebody_is_started_for_blocks_that_wait_behind_a_slow_one() {
     let mut config = RunConfig::new(vec![paced(16)]);
     config.cores = 1;
     let mut stage = Stage::new(Graph::row(200), config);
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     stage.now = Nanos::from_millis(100);
-    let conn = stage.connect(Some(0));
-    stage.expect([Told::Welcome(conn, 0)]);
-    stage.acquire(conn, 1);
-    stage.expect([Told::Grant(conn, vec![0])]);
+    let conn = stage.comes_for(0, &[0]);
     let mut result = stage.result(0, bellis_core::run::BlockStatus::Success);
     stage.now = stage.now + Nanos::from_micros(10);
     result.ended = stage.now;
@@ -104,8 +91,7 @@ fn somebody_is_started_for_blocks_that_wait_behind_a_slow_one() {
 #[test]
 fn starters_are_killed_when_the_work_is_over() {
     let mut stage = Stage::with(2, workers(2));
-    stage.begin();
-    stage.expect([Told::Start(0, 0), Told::Start(0, 1)]);
+    stage.begin_with(2);
     let (conn, _) = stage.arrive(0);
     stage.succeed(conn, &[0]);
     stage.expect([Told::Grant(conn, vec![1])]);
@@ -135,8 +121,7 @@ fn failing_starts_back_off_and_end_with_the_first_error() {
             ..workers(4)
         },
     );
-    stage.begin();
-    stage.expect((0..4).map(|worker| Told::Start(0, worker)));
+    stage.begin_with(4);
     for worker in 0..4 {
         stage.start_fails(worker);
         assert_eq!(stage.failure().worker, WorkerId(worker));
@@ -185,8 +170,7 @@ fn workers_that_leave_cleanly_without_coming_are_no_failures_but_use_up_the_budg
             ..workers(2)
         },
     );
-    stage.begin();
-    stage.expect([Told::Start(0, 0), Told::Start(0, 1)]);
+    stage.begin_with(2);
     stage.started(0, true);
     stage.exit(0, ExitKind::Clean);
     let warning = Warning::EndedWithoutConnecting {
@@ -220,8 +204,7 @@ fn a_task_that_waits_for_another_is_not_given_up_for_want_of_workers() {
         },
     ];
     let mut stage = Stage::new(Graph::chain(2, 1), RunConfig::new(tasks));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     stage.wait(Nanos::from_secs(30));
     stage.expect_nothing();
     let (conn, _) = stage.arrive(0);
@@ -244,8 +227,7 @@ fn what_builds_on_an_abandoned_task_is_abandoned_too() {
         workers(1),
     ];
     let mut stage = Stage::new(Graph::chain(3, 4), RunConfig::new(tasks));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     stage.start_fails(0);
     stage.failure();
     stage.expect([
@@ -270,8 +252,7 @@ fn what_builds_on_an_abandoned_task_is_abandoned_too() {
 #[test]
 fn a_queued_worker_is_not_a_dead_one() {
     let mut stage = Stage::with(2, workers(1));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     stage.started(0, false);
     stage.wait(Nanos::from_secs(3600));
     stage.expect_nothing();
@@ -294,8 +275,7 @@ fn a_start_that_never_connects_is_given_up_where_its_exit_is_not_reported() {
             ..workers(1)
         },
     );
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     stage.started(0, false);
     wait_for_a_word(&mut stage);
     assert_eq!(stage.now, Nanos::from_secs(30));
@@ -313,8 +293,7 @@ fn a_start_that_never_connects_is_given_up_where_its_exit_is_not_reported() {
 #[test]
 fn each_clone_of_a_context_is_a_worker_of_its_own() {
     let mut stage = Stage::with(20, workers(1));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     stage.started(0, true);
     let clones: Vec<_> = (0..8)
         .map(|number| {
@@ -337,8 +316,7 @@ fn each_clone_of_a_context_is_a_worker_of_its_own() {
 #[test]
 fn a_worker_from_outside_is_welcome() {
     let mut stage = Stage::with(2, workers(1));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     let outsider = stage.connect(None);
     stage.expect([Told::Welcome(outsider, 1)]);
     stage.acquire(outsider, 1);
@@ -386,8 +364,7 @@ fn higher_priority_starts_first_and_gets_room() {
     drop(stage);
     // The same with the important task after the other one: it gets room as soon as it can run.
     let mut stage = Stage::new(Graph::chain(2, 2), config);
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     stage.started(0, true);
     let (conn, _) = stage.arrive(0);
     stage.now = Nanos::from_secs(1);
@@ -429,8 +406,7 @@ fn one_bad_block_costs_three_workers_and_a_restart() {
     };
     let graph = Graph::row(8).without_retries();
     let mut stage = Stage::new(graph, RunConfig::new(vec![task]));
-    stage.begin();
-    stage.expect([Told::Start(0, 0)]);
+    stage.begin_with(1);
     for worker in 0..4 {
         let (conn, blocks) = stage.arrive(worker);
         stage.throw(conn, blocks[0]);
