@@ -1,7 +1,7 @@
 //! Marks in the done maps of the tasks, which the scheduler holds for its run.
 
 use super::{Scheduler, TaskInputs};
-use crate::{BlockIndex, BlockRecord, CoreError, TaskIndex};
+use crate::{BlockIndex, BlockRecord, CoreError, DoneMap, TaskIndex};
 
 impl Scheduler {
     /// Records a block as done in its task's done map, if it has one. Call it before `release`.
@@ -14,12 +14,7 @@ impl Scheduler {
         block: BlockIndex,
         record: Option<&BlockRecord>,
     ) -> Result<(), CoreError> {
-        let cell = self
-            .graph
-            .node_of_block(task, block)?
-            .grid
-            .store_cell(block);
-        if let (Some(cell), Some(done)) = (cell, self.slots[task.at()].inputs.done.as_mut()) {
+        if let Some((done, cell)) = self.mark_of(task, block)? {
             done.record_done(cell, record)?;
         }
         Ok(())
@@ -31,12 +26,7 @@ impl Scheduler {
     /// # Errors
     /// [`CoreError::Record`] when the store can't be written.
     pub fn record_undone(&mut self, task: TaskIndex, block: BlockIndex) -> Result<(), CoreError> {
-        let cell = self
-            .graph
-            .node_of_block(task, block)?
-            .grid
-            .store_cell(block);
-        if let (Some(cell), Some(done)) = (cell, self.slots[task.at()].inputs.done.as_mut()) {
+        if let Some((done, cell)) = self.mark_of(task, block)? {
             done.record_undone(cell)?;
         }
         Ok(())
@@ -47,15 +37,26 @@ impl Scheduler {
     /// # Errors
     /// [`CoreError::Record`] when the store can't be written.
     pub fn record_failure(&mut self, task: TaskIndex, block: BlockIndex) -> Result<(), CoreError> {
+        if let Some((done, cell)) = self.mark_of(task, block)? {
+            done.record_failure(cell)?;
+        }
+        Ok(())
+    }
+
+    /// The task's done map and the block's cell in it, if the task has one.
+    #[inline]
+    fn mark_of(
+        &mut self,
+        task: TaskIndex,
+        block: BlockIndex,
+    ) -> Result<Option<(&mut (dyn DoneMap + Send), u64)>, CoreError> {
         let cell = self
             .graph
             .node_of_block(task, block)?
             .grid
             .store_cell(block);
-        if let (Some(cell), Some(done)) = (cell, self.slots[task.at()].inputs.done.as_mut()) {
-            done.record_failure(cell)?;
-        }
-        Ok(())
+        let done = self.slots[task.at()].inputs.done.as_deref_mut();
+        Ok(done.zip(cell))
     }
 
     /// Gives the done maps back, one entry per task, at the end of a run.
