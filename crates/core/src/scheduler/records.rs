@@ -3,6 +3,9 @@
 use super::{Scheduler, TaskInputs};
 use crate::{BlockIndex, BlockRecord, CoreError, DoneMap, TaskIndex};
 
+/// A task's done map and a block's cell in it.
+type Mark<'a> = (&'a mut (dyn DoneMap + Send + 'static), u64);
+
 impl Scheduler {
     /// Records a block as done in its task's done map, if it has one. Call it before `release`.
     ///
@@ -49,7 +52,7 @@ impl Scheduler {
         &mut self,
         task: TaskIndex,
         block: BlockIndex,
-    ) -> Result<Option<(&mut (dyn DoneMap + Send), u64)>, CoreError> {
+    ) -> Result<Option<Mark<'_>>, CoreError> {
         let cell = self
             .graph
             .node_of_block(task, block)?
