@@ -9,6 +9,7 @@
 
 mod arrays;
 mod chunk;
+mod copying;
 mod directory;
 mod error;
 mod files;

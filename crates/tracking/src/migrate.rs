@@ -11,21 +11,16 @@
 //! | yes | no | yes | before the old one was removed: it is removed |
 
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::arrays::ArrayKind;
-use crate::chunk::read_all;
-use crate::directory::{
-    array_document, chunk_path, write_document, Siblings, DOCUMENT, LOCK, RUNS,
-};
+use crate::copying::{remove_chunks, Copying};
+use crate::directory::{write_document, Siblings, DOCUMENT, LOCK, RUNS};
 use crate::error::{shell_quoted, LockHolder, TrackingError};
-use crate::files::{ChunkFile, Files};
+use crate::files::Files;
 use crate::growth::Growth;
-use crate::inspect::{broken_document, holds, read_document};
 use crate::layout::Layout;
 use crate::lock::Lock;
 use crate::metadata;
@@ -44,7 +39,7 @@ pub(crate) struct Plan<'a> {
 }
 
 /// What became of the done blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Moved {
     pub(crate) kept: u64,
     pub(crate) cleared: u64,
@@ -69,6 +64,7 @@ pub(crate) fn migrate(
     match swapped {
         Ok(moved) => {
             // What can't be removed now is removed by the next opening.
+            remove_chunks(&**files, &siblings.old, plan.from.axes());
             let _ = remove_old(&**files, path, &siblings.old);
             Ok(moved)
         }
@@ -103,114 +99,19 @@ fn build(
     let failed = |error| TrackingError::io(new, "building the grown store", error);
     files.create_dir_all(new).map_err(failed)?;
     lock.copy_into(new).map_err(failed)?;
-    let mut moved = Moved {
-        kept: 0,
-        cleared: 0,
+    let copying = Copying {
+        files,
+        path,
+        new,
+        owner: lock.owner(),
+        plan,
+        remap: Remap::new(plan.from, plan.to, plan.growth),
     };
-    std::thread::scope(|scope| {
-        // One array goes to the disk while the next is copied.
-        let (copied, to_sync) = mpsc::channel();
-        let syncing = scope.spawn(move || sync_each(to_sync));
-        let arrays = copy_arrays(files, path, new, lock, plan, &copied);
-        drop(copied);
-        let synced = syncing.join().unwrap_or_else(|_| {
-            let error = io::Error::other("the thread that writes to the disk panicked");
-            Err(TrackingError::io(new, "building the grown store", error))
-        });
-        moved = arrays?;
-        synced
-    })?;
+    let moved = copying.copy_arrays()?;
     carry_runs(files, path, new).map_err(failed)?;
     let text = metadata::group_text(&metadata::stamped(attributes.clone(), plan.to));
     write_document(files, &new.join(DOCUMENT), &text, lock.owner(), true)?;
     Ok(moved)
-}
-
-/// A chunk that was copied and is to be written to the disk.
-type Copied = (PathBuf, Box<dyn ChunkFile>);
-
-fn sync_each(chunks: Receiver<Copied>) -> Result<(), TrackingError> {
-    for (path, file) in chunks {
-        file.sync()
-            .map_err(|error| TrackingError::io(&path, "writing it to the disk", error))?;
-    }
-    Ok(())
-}
-
-/// Copies all arrays, and passes each on to be written to the disk.
-fn copy_arrays(
-    files: &dyn Files,
-    path: &Path,
-    new: &Path,
-    lock: &Lock,
-    plan: Plan<'_>,
-    copied: &Sender<Copied>,
-) -> Result<Moved, TrackingError> {
-    let remap = Remap::new(plan.from, plan.to, plan.growth);
-    let mut moved = Moved {
-        kept: 0,
-        cleared: 0,
-    };
-    for kind in ArrayKind::ALL {
-        if !holds(files, path, kind)? {
-            continue;
-        }
-        let Some(old) = open_old(files, path, kind, plan.from)? else {
-            continue;
-        };
-        if kind == ArrayKind::Done {
-            let marks = read_all(&*old, plan.from.cells())
-                .map_err(|error| TrackingError::io(&path.join(kind.name()), "reading it", error))?;
-            let all = marks.iter().filter(|byte| **byte != 0).count() as u64;
-            moved.kept = remap.count_kept(&marks);
-            moved.cleared = all - moved.kept;
-        }
-        let chunk = chunk_path(new, kind, plan.to.axes());
-        let target = chunk.parent().unwrap_or(new);
-        let copy = || -> io::Result<Box<dyn ChunkFile>> {
-            files.create_dir_all(target)?;
-            let file = files.create_chunk(&chunk, plan.to.cells() * kind.item_size())?;
-            remap.copy(&*old, kind.item_size(), |offset, bytes| {
-                file.write_at(bytes, offset)
-            })?;
-            for directory in target.ancestors().take_while(|at| *at != new) {
-                files.sync_dir(directory)?;
-            }
-            Ok(file)
-        };
-        let file = copy().map_err(|error| TrackingError::io(&chunk, "copying it", error))?;
-        let text = metadata::array_text(kind, &plan.to.grid_shape());
-        write_document(files, &array_document(new, kind), &text, lock.owner(), true)?;
-        // Nobody listens any more when an earlier one failed, which is told at the end.
-        let _ = copied.send((chunk, file));
-    }
-    Ok(moved)
-}
-
-/// An array of the old store; `None` where its chunk is missing, which holds only zeros.
-fn open_old(
-    files: &dyn Files,
-    path: &Path,
-    kind: ArrayKind,
-    layout: &Layout,
-) -> Result<Option<Box<dyn ChunkFile>>, TrackingError> {
-    let document = array_document(path, kind);
-    let bytes = read_document(files, &document)?;
-    metadata::check_array(&bytes, kind, &layout.grid_shape())
-        .map_err(|problem| broken_document(&document, path, &problem))?;
-    let chunk = chunk_path(path, kind, layout.axes());
-    let failed = |error| TrackingError::io(&chunk, "opening it", error);
-    if files.kind(&chunk).map_err(failed)?.is_none() {
-        return Ok(None);
-    }
-    let file = files.open_chunk(&chunk, false).map_err(failed)?;
-    let found = file.length().map_err(failed)?;
-    let length = layout.cells() * kind.item_size();
-    if found != length {
-        let problem = format!("has {found} bytes and should have {length}");
-        return Err(broken_document(&chunk, path, &problem));
-    }
-    Ok(Some(file))
 }
 
 fn carry_runs(files: &dyn Files, path: &Path, new: &Path) -> io::Result<()> {
