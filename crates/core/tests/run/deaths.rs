@@ -208,10 +208,13 @@ fn silence_for_five_seconds_is_death() {
         Told::Kill(0, KillReason::Lost),
     ]);
     stage.exit(0, ExitKind::Signal(9));
-    stage.failure();
+    let words = "it said nothing for 5 s, then Signal(9)";
+    let message = stage.failure().error.message;
+    assert!(message.ends_with(words), "{message}");
     stage.expect([Told::Start(0, 1)]);
     let report = stage.run.report(TaskIndex(0)).unwrap();
     assert_eq!(report.workers[0].exit, WorkerEnd::Error);
+    assert_eq!(report.workers[0].exit_reason, words);
 }
 
 #[test]
