@@ -12,22 +12,36 @@ export function flow(
 	columns: number,
 ): string[] {
 	const width = stringWidth(head);
-	// Under a long name on a narrow terminal the rest would be pushed out of sight.
-	const indent = ' '.repeat(width <= columns / 2 ? width : 6);
+	// Under a long name on a narrow terminal the rest would be pushed out of sight, and so would a long item.
+	const longest = Math.max(0, ...items.map((item) => stringWidth(item)));
+	const fits = width <= columns / 2 && width + longest <= columns;
+	const indent = ' '.repeat(fits ? width : Math.min(width, 6));
 	// What stays at the end of a broken line needs its room, too.
 	const tail = separator.trimEnd().length;
+	const [first, ...rest] = items;
+	if (first === undefined) return [];
 	const lines: string[] = [];
-	let line = '';
-	for (const item of items) {
-		const longer = line === '' ? head + item : line + separator + item;
-		if (line === '' || stringWidth(longer) + tail <= columns) {
+	let line = head + first;
+	if (stringWidth(line) > columns && indent.length < width) {
+		// The head stands alone; one of blanks only isn't missed.
+		if (head.trim()) lines.push(head.trimEnd());
+		line = indent + first;
+	}
+	for (const item of rest) {
+		const longer = line + separator + item;
+		if (stringWidth(longer) + tail <= columns) {
 			line = longer;
 			continue;
 		}
 		lines.push((line + separator).trimEnd());
 		line = indent + item;
 	}
-	return line === '' ? lines : [...lines, line];
+	return [...lines, line];
+}
+
+/** A sentence behind blanks, in as many lines as the width asks for. Words, and so paths without blanks, stay whole. */
+export function flowWords(indent: string, text: string, columns: number): string[] {
+	return flow(indent, text.split(' '), ' ', columns);
 }
 
 /** Pads a text with blanks to a width in columns, which wide characters take two of. */

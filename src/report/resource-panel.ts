@@ -1,5 +1,5 @@
 import { distributionOf, mergeDistributions } from './distribution.js';
-import { flow } from './flow.js';
+import { flow, flowWords } from './flow.js';
 import { counted, formatBytes, formatDistribution, formatDuration, noSamples } from './quantity.js';
 import type {
 	Distribution,
@@ -70,7 +70,8 @@ function taskPanel(task: TaskRunReport, columns: number): string[] {
 	];
 	const lines = flow(`  ${task.taskId}   `, [...counts, ...wall], ', ', columns);
 	if (task.roundTrip.count > 0) {
-		lines.push(`    blocks   round trip ${formatDistribution(task.roundTrip)}`);
+		const trip = `round trip ${formatDistribution(task.roundTrip)}`;
+		lines.push(...flow('    blocks   ', [trip], '', columns));
 	}
 	if (task.failedAttempts > 0) {
 		const label = task.roundTrip.count > 0 ? '             ' : '    blocks   ';
@@ -101,7 +102,7 @@ function measurementLines(resources: ResourceReport, columns: number): string[] 
 		...flow('    measured ', times, wideGap, columns),
 		...flow(deepIndent, memory, ', ', columns),
 		...flow(deepIndent, files, wideGap, columns),
-		...resources.notes.map((note) => deepIndent + note),
+		...resources.notes.flatMap((note) => flowWords(deepIndent, note, columns)),
 	];
 }
 
@@ -116,7 +117,7 @@ function workerLines(workers: readonly WorkerReport[], columns: number): string[
 	];
 	const lines = [
 		...flow('    workers  ', times, wideGap, columns),
-		`${deepIndent}exits ${exitCounts(workers)}`,
+		...flow(deepIndent, [`exits ${exitCounts(workers)}`], '', columns),
 	];
 	const shown = workerColumns.filter(([, , wideOnly]) => !wideOnly || columns >= 115);
 	const row = (cells: readonly string[], exit: string) => {
@@ -124,7 +125,7 @@ function workerLines(workers: readonly WorkerReport[], columns: number): string[
 		return `        ${padded.join('  ')}  ${exit}`.trimEnd();
 	};
 	// On the narrowest terminals a table would only wrap into noise: the lines above say the essential.
-	const reasons = exitReasons(workers);
+	const reasons = exitReasons(workers, columns);
 	if (columns < 72) return [...lines, ...reasons];
 	lines.push(
 		row(
@@ -147,12 +148,14 @@ function workerLines(workers: readonly WorkerReport[], columns: number): string[
 }
 
 /** Why workers ended with an error, where more is known than that: the first few in words. */
-function exitReasons(workers: readonly WorkerReport[]): string[] {
+function exitReasons(workers: readonly WorkerReport[], columns: number): string[] {
 	const told = workers.filter((worker) => worker.exit === 'error' && worker.exitReason);
 	const lines = told
 		.slice(0, longestReasons)
-		.map((worker) => `${deepIndent}worker ${worker.workerId}: ${worker.exitReason}`);
-	const more = told.length - lines.length;
+		.flatMap(({ workerId, exitReason }) =>
+			flowWords(deepIndent, `worker ${workerId}: ${exitReason}`, columns),
+		);
+	const more = told.length - longestReasons;
 	return more > 0 ? [...lines, `${deepIndent}(+ ${more} more)`] : lines;
 }
 

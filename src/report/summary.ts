@@ -1,6 +1,6 @@
 import stringWidth from 'string-width';
 import { failureLines } from './failures.js';
-import { flow, padColumns } from './flow.js';
+import { flow, flowWords, padColumns } from './flow.js';
 import { plainReport } from './plain-report.js';
 import { resourcePanel } from './resource-panel.js';
 import type { RunReport, TaskRunReport } from './run-report.js';
@@ -40,11 +40,11 @@ export function renderSummary(given: RunReport, options: SummaryOptions = {}): s
 	const shown = fits ? table : summaryList(report.tasks, width);
 	lines.push(...(options.paint ? shown.map((line) => painted(line, options.paint!)) : shown));
 	for (const part of [
-		failureLines(report.tasks, options.failuresShown ?? 1, width - 6),
-		noteLines(report.tasks),
-		logLines(report),
+		indented(failureLines(report.tasks, options.failuresShown ?? 1, width - 6)),
+		noteLines(report.tasks).flatMap((note) => flowWords(indent, note, width)),
+		logLines(report, width),
 	]) {
-		if (part.length > 0) lines.push('', ...part.map((line) => (line ? indent + line : line)));
+		if (part.length > 0) lines.push('', ...part);
 	}
 	const panel = resourcePanel(report, width);
 	if (panel.length > 0) lines.push('', ...panel);
@@ -123,15 +123,19 @@ function noteLines(tasks: readonly TaskRunReport[]): string[] {
 	return lines;
 }
 
-function logLines(report: RunReport): string[] {
+const indented = (lines: readonly string[]) => lines.map((line) => (line ? indent + line : line));
+
+/** Where logs are; a path stays whole, whatever blanks it has. */
+function logLines(report: RunReport, width: number): string[] {
 	const failed = report.tasks.filter(
 		(task) => task.logDir && (task.failed > 0 || task.failedAttempts > 0 || task.abandonReason),
 	);
 	const [only] = failed;
 	if (!only) return [];
-	if (failed.length === 1) return [`See worker logs for details under ${only.logDir}/`];
-	return [
-		`See worker logs for failed tasks under ${report.logDir}/`,
-		...failed.map((task) => `  ${task.logDir}/`),
-	];
+	const which = failed.length === 1 ? 'details' : 'failed tasks';
+	const words = `See worker logs for ${which} under`.split(' ');
+	const place = failed.length === 1 ? only.logDir : report.logDir;
+	const lines = flow(indent, [...words, `${place}/`], ' ', width);
+	if (failed.length === 1) return lines;
+	return [...lines, ...failed.map((task) => `${indent}  ${task.logDir}/`)];
 }
