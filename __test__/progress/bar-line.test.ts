@@ -2,7 +2,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { barLine } from '../../src/progress/bar-line.ts';
-import { clock, Rate } from '../../src/progress/rate.ts';
+import { clock, perSecond, Rate } from '../../src/progress/rate.ts';
 import { counts } from './counts.ts';
 
 const half = {
@@ -77,14 +77,36 @@ test('an empty task is all there is', (t) => {
 
 test('the rate forgets what is older than half a minute, but keeps a slow task’s', (t) => {
 	const rate = new Rate();
-	t.is(rate.perSecond, 0);
-	for (let second = 0; second <= 100; second++)
-		rate.add(second, second < 60 ? 0 : (second - 60) * 10);
-	t.true(Math.abs(rate.perSecond - 10) < 0.5);
+	t.is(rate.at(0), 0);
+	for (let second = 0; second <= 100; second++) {
+		rate.add(second, second < 60 ? second : 60 + (second - 60) * 10);
+	}
+	t.true(Math.abs(rate.at(100) - 10) < 0.5);
 	const slow = new Rate();
-	slow.add(0, 0);
+	slow.begin(0);
 	slow.add(300, 1);
-	t.is(slow.perSecond, 1 / 300);
+	for (let second = 301; second < 500; second++) slow.add(second, 1);
+	t.is(slow.at(300), 1 / 300);
+	t.is(slow.at(500), 1 / 300);
+});
+
+test('the rate counts from the start of its task, and falls in a silence', (t) => {
+	const rate = new Rate();
+	rate.begin(0);
+	rate.begin(100);
+	t.is(rate.at(100), 0);
+	rate.add(110, 2);
+	t.is(rate.at(110), 0.2);
+	t.is(rate.at(120), 0.2);
+	t.is(rate.at(140), 2 / 30);
+});
+
+test('rates of blocks that take long are durations', (t) => {
+	t.is(perSecond(12_400), '12400 block/s');
+	t.is(perSecond(0.1), '0.10 block/s');
+	t.is(perSecond(1 / 45), '45.0 s/block');
+	t.is(perSecond(1 / 300), '5.0 min/block');
+	t.is(perSecond(0), '? block/s');
 });
 
 test('clocks', (t) => {

@@ -58,7 +58,7 @@ test('fast runs print the end of each task once', (t) => {
 	observer.onProgress(end);
 	observer.onFinish(end);
 	t.deepEqual(written, [
-		'bellis a ✗ 8/8 blocks, 00:00 elapsed, ? block/s, 0 processing, 2 skipped, 1 failed, 1 orphaned, 3 worker restarts\n',
+		'bellis a ✗ 8/8 blocks, 00:00 elapsed, 25.00 block/s, 0 processing, 2 skipped, 1 failed, 1 orphaned, 3 worker restarts\n',
 	]);
 });
 
@@ -88,5 +88,32 @@ test('a task that an interrupted run leaves unfinished ends with …', (t) => {
 	observer.onStart({ a: counts() });
 	advance(1);
 	observer.onFinish({ a: counts({ completed: 3, ready: 5 }) });
-	t.deepEqual(written, ['bellis a … 3/8 blocks, 00:01 elapsed, ? block/s, 0 processing\n']);
+	t.deepEqual(written, ['bellis a … 3/8 blocks, 00:01 elapsed, 3.00 block/s, 0 processing\n']);
+});
+
+test('blocks that take minutes have a rate and an end', (t) => {
+	const { written, observer, advance } = fixture();
+	observer.onStart({ a: counts({ started: false }) });
+	observer.onProgress({ a: counts({ processing: 1 }) });
+	for (let completed = 1; completed <= 2; completed++) {
+		for (let i = 0; i < 600; i++) advance(0.5);
+		observer.onProgress({ a: counts({ completed, processing: 1 }) });
+	}
+	for (let i = 0; i < 200; i++) advance(0.5);
+	t.is(
+		written.at(-1),
+		'bellis a ▶ 2/8 blocks, 11:27 elapsed, 30:00 left, 5.0 min/block, 1 processing\n',
+	);
+});
+
+test('a task whose blocks were all skipped never had a rate; one of each is one', (t) => {
+	const { written, observer, advance } = fixture();
+	observer.onStart({ a: counts({ total: 1, started: false }) });
+	advance(1);
+	observer.onFinish({
+		a: counts({ total: 1, completed: 1, skipped: 1, done: true, workerRestarts: 1 }),
+	});
+	t.deepEqual(written, [
+		'bellis a ✔ 1/1 block, 00:01 elapsed, 0 processing, 1 skipped, 1 worker restart\n',
+	]);
 });

@@ -61,6 +61,14 @@ test('a path that cannot be written is refused at once, by name', (t) => {
 	t.true(error?.message.includes(path));
 });
 
+test('a run without tasks writes no JSON, and no blank line either', (t) => {
+	const written: string[] = [];
+	const observer = new JsonProgressObserver({ stream: { write: (text) => written.push(text) } });
+	observer.onStart({});
+	observer.onFinish({});
+	t.is(written.join(''), '');
+});
+
 test('only an observer on stdout claims stdout', (t) => {
 	t.true(new JsonProgressObserver().writesToStdout);
 	t.false(new JsonProgressObserver({ path: '/dev/null' }).writesToStdout);

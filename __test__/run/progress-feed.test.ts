@@ -1,8 +1,10 @@
 import test from 'ava';
-import type { Counts, ProgressObserver } from '../../src/progress/observer.js';
+import { JsonProgressObserver } from '../../src/progress/json-observer.js';
+import { type Counts, entriesOf, type ProgressObserver } from '../../src/progress/observer.js';
 import { ProgressFeed } from '../../src/run/progress-feed.js';
 import { runBlockwise } from '../../src/run/run-blockwise.js';
 import { line, Scratch } from '../end-to-end/scratch.js';
+import { counts } from '../progress/counts.js';
 
 /** Which methods of an observer were called, with how many completed blocks. */
 function watched(): { observer: ProgressObserver; calls: string[] } {
@@ -48,6 +50,29 @@ test.serial(
 		t.is(timers(), before);
 	},
 );
+
+test('ids that are whole numbers are shown in display order as others are', (t) => {
+	const scratch = new Scratch(t);
+	const tasks = ['10', '2', 'a'].map((taskId) => line(scratch, 4, {}, { taskId }));
+	const run = { tasks: tasks.toReversed(), display: tasks, edges: [], resources: {} };
+	const lines: string[] = [];
+	const feed = new ProgressFeed(
+		new JsonProgressObserver({ stream: { write: (text: string) => lines.push(text) } }),
+		run,
+	);
+	feed.start(() => null);
+	feed.close();
+	const shown = lines
+		.join('')
+		.trim()
+		.split('\n')
+		.map((text) => JSON.parse(text).task);
+	t.deepEqual(shown, ['10', '2', 'a', '10', '2', 'a']);
+	t.deepEqual(
+		entriesOf({ b: counts(), a: counts() }).map(([taskId]) => taskId),
+		['b', 'a'],
+	);
+});
 
 test('a feed ends once, and one that never began says nothing', (t) => {
 	const task = line(new Scratch(t), 4);

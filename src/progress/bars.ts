@@ -4,7 +4,7 @@ import { barLine, progressSymbol } from './bar-line.js';
 import { symbolPaint } from './colours.js';
 import type { RunEvent } from './events.js';
 import { NoticeLines } from './notice-line.js';
-import type { Counts, ProgressObserver, TaskCounts } from './observer.js';
+import { type Counts, entriesOf, type ProgressObserver, type TaskCounts } from './observer.js';
 import { Rate } from './rate.js';
 
 /** How bars are drawn. */
@@ -73,13 +73,14 @@ export class BarsObserver implements ProgressObserver {
 		for (const [taskId, counts] of Object.entries(states)) {
 			const rate = this.#rates.get(taskId) ?? new Rate();
 			this.#rates.set(taskId, rate);
+			if (!counts.started) rate.begin(now);
 			// Skips cost next to nothing: a rate with them in would promise too much for the rest.
 			rate.add(now, counts.completed - counts.skipped + counts.failed);
 		}
 	}
 
 	#line(slot: number, slots: number): string {
-		const tasks = Object.entries(this.#states);
+		const tasks = entriesOf(this.#states);
 		const columns = this.#terminal.columns || 80;
 		if (tasks.length > slots && slot === slots - 1) {
 			const hidden = tasks.length - slots + 1;
@@ -87,7 +88,7 @@ export class BarsObserver implements ProgressObserver {
 		}
 		const [taskId, counts] = shownFirst(tasks, slots)[slot] ?? [];
 		if (taskId === undefined || counts === undefined) return '';
-		const rate = this.#rates.get(taskId)?.perSecond ?? 0;
+		const rate = this.#rates.get(taskId)?.at(this.#now()) ?? 0;
 		const elapsed = this.#now() - this.#started;
 		const runIsOver = this.#runIsOver;
 		const line = barLine({ taskId, counts, rate, elapsed, runIsOver }, columns);

@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { ValidationError } from '../errors.js';
 import { type TextSink, writeLeniently } from '../lenient-write.js';
-import type { Counts, ProgressObserver } from './observer.js';
+import { type Counts, entriesOf, type ProgressObserver } from './observer.js';
 
 /** Where the lines go: a file, or a stream; by default stdout. */
 export interface JsonProgressOptions {
@@ -60,7 +60,7 @@ export class JsonProgressObserver implements ProgressObserver {
 
 	#write(event: string, states: Counts): void {
 		const t = this.#now();
-		const lines = Object.entries(states).map(([task, state]) =>
+		const lines = entriesOf(states).map(([task, state]) =>
 			JSON.stringify({
 				t,
 				event,
@@ -76,7 +76,7 @@ export class JsonProgressObserver implements ProgressObserver {
 				failures: state.workerFailures,
 			}),
 		);
-		const text = `${lines.join('\n')}\n`;
+		const text = lines.map((line) => `${line}\n`).join('');
 		// Written at once, so that a line is in the file when the next event comes.
 		if (this.#file !== null) writeSync(this.#file, text);
 		else if (this.#options.path === undefined) {

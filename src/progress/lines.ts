@@ -1,9 +1,10 @@
 import { type TextSink, writeLeniently } from '../lenient-write.js';
 import { plainName } from '../report/plain-text.js';
+import { counted } from '../report/quantity.js';
 import { type BarLine, ended, progressSymbol, remaining } from './bar-line.js';
 import type { RunEvent } from './events.js';
 import { NoticeLines } from './notice-line.js';
-import type { Counts, ProgressObserver } from './observer.js';
+import { type Counts, entriesOf, type ProgressObserver } from './observer.js';
 import { clock, perSecond, Rate } from './rate.js';
 
 /** A task's next line comes after another twentieth of its blocks, */
@@ -56,7 +57,9 @@ export class LinesObserver implements ProgressObserver {
 		this.#started = this.#now();
 		this.#lastLine = this.#started;
 		for (const taskId of Object.keys(states)) {
-			this.#last.set(taskId, { time: this.#started, share: 0, done: false, rate: new Rate() });
+			const rate = new Rate();
+			rate.begin(this.#started);
+			this.#last.set(taskId, { time: this.#started, share: 0, done: false, rate });
 		}
 		this.#states = states;
 		this.#stop = this.#repeat(look, () => this.#show(this.#states, false));
@@ -83,9 +86,10 @@ export class LinesObserver implements ProgressObserver {
 		let quiet = now - this.#lastLine >= longest;
 		const leastStep = Math.max(step, Object.keys(states).length / mostLines);
 		const anyStarted = Object.values(states).some(({ started, done }) => started && !done);
-		for (const [taskId, counts] of Object.entries(states)) {
+		for (const [taskId, counts] of entriesOf(states)) {
 			const seen = this.#last.get(taskId);
 			if (!seen || seen.done) continue;
+			if (!counts.started) seen.rate.begin(now);
 			seen.rate.add(now, counts.completed - counts.skipped + counts.failed);
 			const share = counts.total > 0 ? ended(counts) / counts.total : 1;
 			const moved = share - seen.share >= leastStep && now - seen.time >= shortest;
@@ -98,7 +102,7 @@ export class LinesObserver implements ProgressObserver {
 			Object.assign(seen, { time: now, share, done });
 			writeLeniently(
 				this.#stream,
-				`${this.#line({ taskId, counts, rate: seen.rate.perSecond, elapsed, runIsOver: last })}\n`,
+				`${this.#line({ taskId, counts, rate: seen.rate.at(now), elapsed, runIsOver: last })}\n`,
 			);
 		}
 	}
@@ -107,15 +111,16 @@ export class LinesObserver implements ProgressObserver {
 		const { taskId, counts, rate, elapsed, runIsOver } = line;
 		const over = counts.done || counts.abandoned || runIsOver;
 		const parts = [
-			`${ended(counts)}/${counts.total} blocks`,
+			`${ended(counts)}/${counted(counts.total, 'block')}`,
 			`${clock(elapsed)} elapsed`,
 			...(over ? [] : [`${clock(remaining(line))} left`]),
-			perSecond(rate),
+			// A task that only skipped never had one.
+			...(over && rate <= 0 ? [] : [perSecond(rate)]),
 			`${counts.processing} processing`,
 			...(counts.skipped > 0 ? [`${counts.skipped} skipped`] : []),
 			...(counts.failed > 0 ? [`${counts.failed} failed`] : []),
 			...(counts.orphaned > 0 ? [`${counts.orphaned} orphaned`] : []),
-			...(counts.workerRestarts > 0 ? [`${counts.workerRestarts} worker restarts`] : []),
+			...(counts.workerRestarts > 0 ? [counted(counts.workerRestarts, 'worker restart')] : []),
 		];
 		return `bellis ${plainName(taskId)} ${progressSymbol(counts, runIsOver)} ${parts.join(', ')}`;
 	}

@@ -19,8 +19,28 @@ export interface TaskCounts {
 	readonly abandoned: boolean;
 }
 
-/** Counts by task id, in display order. */
+/** Counts by task id, in display order; JavaScript puts ids that are whole numbers first. */
 export type Counts = Readonly<Record<string, TaskCounts>>;
+
+/** The order that counts were made in, which their keys don't keep where ids are whole numbers. */
+const orders = new WeakMap<Counts, readonly string[]>();
+
+/** Counts that know their order. */
+export function orderedCounts(entries: readonly (readonly [string, TaskCounts])[]): Counts {
+	const counts = Object.fromEntries(entries);
+	orders.set(
+		counts,
+		entries.map(([taskId]) => taskId),
+	);
+	return counts;
+}
+
+/** Counts with their task ids, in display order. */
+export function entriesOf(counts: Counts): [taskId: string, counts: TaskCounts][] {
+	const order = orders.get(counts);
+	if (order === undefined) return Object.entries(counts);
+	return order.map((taskId) => [taskId, counts[taskId]!]);
+}
 
 /**
  * Told how a run goes. Every method may be left out; a method that throws never hurts the run.

@@ -1,25 +1,39 @@
+import { formatDuration } from '../report/quantity.js';
+
 /** Seconds over which a rate is averaged: long enough to be steady, short enough to follow a change. */
 const window = 30;
+/** Changes that a rate is averaged over where they take longer than that: a task of slow blocks has a rate, too. */
+const leastChanges = 10;
 
-/** Blocks per second over the last half minute, from counts at given times. */
+/** Blocks per second over the last half minute, or the last few blocks, from counts at given times. */
 export class Rate {
-	#samples: { time: number; count: number }[] = [];
+	/** When it began, and each change of the count since. */
+	readonly #samples: { time: number; count: number }[] = [];
+
+	/** Sets when the counting begins, as long as nothing has been counted. */
+	begin(time: number): void {
+		if (this.#samples.length <= 1) this.#samples[0] = { time, count: 0 };
+	}
 
 	/** Adds a count at a time in seconds. */
 	add(time: number, count: number): void {
-		this.#samples.push({ time, count });
-		// One sample older than the window stays, so that a slow task keeps a rate.
-		while (this.#samples.length > 2 && (this.#samples[1]?.time ?? time) < time - window) {
-			this.#samples.shift();
+		const samples = this.#samples;
+		if (samples.length > 0 && samples.at(-1)?.count === count) return;
+		samples.push({ time, count });
+		// One sample older than the window stays.
+		while (samples.length > leastChanges + 1 && (samples[1]?.time ?? time) < time - window) {
+			samples.shift();
 		}
 	}
 
-	/** Blocks per second; 0 while nothing is known. */
-	get perSecond(): number {
+	/** Blocks per second at a time; 0 while nothing is known. In a silence longer than usual it falls. */
+	at(time: number): number {
 		const first = this.#samples[0];
 		const last = this.#samples.at(-1);
 		if (!first || !last || last.time <= first.time) return 0;
-		return Math.max(0, (last.count - first.count) / (last.time - first.time));
+		const usualGap = (last.time - first.time) / (this.#samples.length - 1);
+		const end = Math.max(last.time, time - usualGap);
+		return Math.max(0, (last.count - first.count) / (end - first.time));
 	}
 }
 
@@ -33,8 +47,9 @@ export function clock(seconds: number): string {
 	return hours > 0 ? `${hours}:${rest}` : rest;
 }
 
-/** A rate with as many digits as say something: `7.97 block/s`, `12400 block/s`. */
+/** A rate with as many digits as say something: `7.97 block/s`, `12400 block/s`; a low one as `5.0 min/block`. */
 export function perSecond(rate: number): string {
 	if (rate <= 0) return '? block/s';
+	if (rate < 0.1) return `${formatDuration(1 / rate)}/block`;
 	return `${rate >= 100 ? rate.toFixed(0) : rate.toFixed(2)} block/s`;
 }

@@ -2,7 +2,12 @@ import { Block } from '../block.js';
 import type { NativeBlockFailure, NativeRunSnapshot, NativeTaskState } from '../native.js';
 import { displayFor } from '../progress/display.js';
 import { deliver, type RunEvent } from '../progress/events.js';
-import type { Counts, ProgressObserver, TaskCounts } from '../progress/observer.js';
+import {
+	type Counts,
+	orderedCounts,
+	type ProgressObserver,
+	type TaskCounts,
+} from '../progress/observer.js';
 import { StallWatch } from '../progress/stall-watch.js';
 import type { WaitingState } from '../progress/waiting.js';
 import { errorHeadline } from '../report/error-text.js';
@@ -146,7 +151,7 @@ export class ProgressFeed implements RunListener {
 
 	#counts(states: readonly TaskCounts[]): Counts {
 		const { tasks, display } = this.#run;
-		return Object.fromEntries(
+		return orderedCounts(
 			display.map((task) => [task.taskId, countsOf(states[tasks.indexOf(task)]!)]),
 		);
 	}
