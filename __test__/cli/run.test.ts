@@ -144,6 +144,30 @@ test('JSON progress on stdout puts the summary on stderr', async (t) => {
 	t.regex(stderr, /^Execution Summary$/m);
 });
 
+test('what workers print keeps off a stdout that has JSON progress', async (t) => {
+	const scratch = new CliScratch(t);
+	scratch.linkPackage();
+	const file = scratch.file(
+		'prints.mjs',
+		`import { Roi, Task } from 'bellis';
+		const roi = (size) => new Roi([0], [size]);
+		export default new Task({
+			taskId: 'prints', totalRoi: roi(4), readRoi: roi(1), writeRoi: roi(1), readWriteConflict: false,
+			processFunction: (block) => console.log('printed by ' + block.id),
+		});`,
+	);
+	for (const logMode of ['console', 'both']) {
+		const { code, stdout, stderr } = await scratch.run(
+			...['run', file, '--progress', 'json', '--log-mode', logMode],
+		);
+		t.is(code, 0);
+		for (const line of stdout.trim().split('\n')) t.is(JSON.parse(line).task, 'prints');
+		t.is(stderr.match(/^printed by prints\/\d$/gm)?.length, 4);
+	}
+	const { stdout } = await scratch.run('run', file, '--progress', 'none', '--log-mode', 'console');
+	t.is(stdout.match(/^printed by prints\/\d$/gm)?.length, 4);
+});
+
 test('fail-fast stops at the first failure', async (t) => {
 	const scratch = new CliScratch(t);
 	const { code, stdout } = await scratch.run(

@@ -172,7 +172,7 @@ test('a driver that throws or exits takes its workers with it, and prefixes thei
 		driver,
 		`import { LocalLauncher } from ${JSON.stringify(launcher)};
 		const handle = await new LocalLauncher().start({
-			taskId: 'chatty', workerId: 7, command: process.execPath,
+			taskId: 'chatty\\u001b', workerId: 7, command: process.execPath,
 			args: ['--input-type=module', '-e', ${JSON.stringify(worker)}], env: { NODE_OPTIONS: '' }, context: null,
 			logs: { out: null, err: null, console: 'prefixed' },
 		}, new AbortController().signal);
@@ -186,8 +186,8 @@ test('a driver that throws or exits takes its workers with it, and prefixes thei
 		while (!text[stream].includes(part)) await once(child[`std${stream}`], 'data');
 	};
 	await made(mark);
-	await printed('out', '[chatty 7] one\n[chatty 7] two\n');
-	await printed('err', '[chatty 7] three\n');
+	await printed('out', '[chatty\\x1b 7] one\n[chatty\\x1b 7] two\n');
+	await printed('err', '[chatty\\x1b 7] three\n');
 	child.stdin.end('now');
 	const [code] = await once(child, 'close');
 	t.not(code, 0);

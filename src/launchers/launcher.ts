@@ -32,6 +32,8 @@ export interface WorkerLogs {
 	readonly err: string | null;
 	/** Whether lines go to the driver's console, and with which prefix. */
 	readonly console: 'none' | 'plain' | 'prefixed';
+	/** Whether a worker's stdout goes to the console's stderr, since JSON progress has its stdout. Default false. */
+	readonly outToStderr?: boolean;
 }
 
 /** How a worker ended. */

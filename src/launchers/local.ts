@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { writeLeniently } from '../lenient-write.js';
+import { plainName } from '../report/plain-text.js';
 import { exitWords } from './exit-words.js';
 import type { Exit, Handle, Launcher, LaunchSpec } from './launcher.js';
 import { memoryKills } from './memory-kills.js';
@@ -130,7 +131,9 @@ class LocalProcess implements Handle {
 
 function follow(spec: LaunchSpec, output: WorkerOutput): OutputTail[] {
 	if (spec.logs.console === 'none') return [];
-	const prefix = spec.logs.console === 'prefixed' ? `[${spec.taskId} ${spec.workerId}] ` : '';
+	const { taskId, workerId, logs } = spec;
+	const prefix = logs.console === 'prefixed' ? `[${plainName(taskId)} ${workerId}] ` : '';
+	const out = logs.outToStderr ? process.stderr : process.stdout;
 	const tails = [
 		new OutputTail(output.err.fd, output.err.start, prefix, (text) =>
 			writeLeniently(process.stderr, text),
@@ -138,9 +141,7 @@ function follow(spec: LaunchSpec, output: WorkerOutput): OutputTail[] {
 	];
 	if (output.out) {
 		tails.push(
-			new OutputTail(output.out.fd, output.out.start, prefix, (text) =>
-				writeLeniently(process.stdout, text),
-			),
+			new OutputTail(output.out.fd, output.out.start, prefix, (text) => writeLeniently(out, text)),
 		);
 	}
 	return tails;

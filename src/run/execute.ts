@@ -173,6 +173,7 @@ class Execution {
 			mode: logMode,
 			dir,
 			written,
+			outToStderr: this.#feed.writesToStdout,
 			names: claims.map(({ name }) => name),
 			folders: claims.map(({ name }) => resolve(dir!, name)),
 			release: () => {

@@ -40,6 +40,8 @@ export interface RunLogs {
 	readonly dir: string | null;
 	/** Each task's folder of log files, in the order of the tasks; null for no files. */
 	readonly folders: readonly (string | null)[];
+	/** Whether workers' stdout must keep off this process's stdout. */
+	readonly outToStderr: boolean;
 }
 
 /**
@@ -240,7 +242,8 @@ export class LiveRun implements RunDriver {
 		const ownClient = task.functionReference!.role === 'worker';
 		const workers = this.#config.tasks.reduce((count, { maxWorkers }) => count + maxWorkers, 0);
 		const folder = this.#logs.folders[at] ?? null;
-		const logs = workerLogs(this.#logs.mode, folder, workerId, workers > 1);
+		const { mode, outToStderr } = this.#logs;
+		const logs = { ...workerLogs(mode, folder, workerId, workers > 1), outToStderr };
 		// Batch systems write the files themselves, and don't make folders for them.
 		if (logs.err !== null) makeFolder(dirname(logs.err));
 		return launchSpec({
