@@ -1,7 +1,8 @@
-import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
+import { statusText } from '../../src/cli/status.ts';
 import { formatRunRecord } from '../../src/tracking/run-record.ts';
 import { buggy, clean } from '../report/seed-reports.ts';
 import { CliScratch, golden, pipelines } from './run-cli.ts';
@@ -37,6 +38,32 @@ test('status of a tracking directory is that of its stores', async (t) => {
 	t.deepEqual(stdout.match(/^<dir>.*$/gm), ['<dir>/run/complete-1d', '<dir>/run/orphans-1d']);
 	const plain = JSON.parse((await scratch.run('status', 'run', '--json')).stdout);
 	t.is(plain.length, 2);
+	// the same form for a program, however many there are
+	rmSync(join(scratch.path, 'run', 'orphans-1d'), { recursive: true });
+	const [one, ...more] = JSON.parse((await scratch.run('status', 'run', '--json')).stdout);
+	t.is(one.path, '<dir>/run/complete-1d');
+	t.deepEqual(more, []);
+	t.is(
+		JSON.parse((await scratch.run('status', one.path.replace('<dir>/', ''), '--json')).stdout).path,
+		one.path,
+	);
+});
+
+test('nearly all is not all of a store', (t) => {
+	const status = {
+		path: '/data/run/a',
+		exists: true,
+		blocks: 100_000,
+		done: 99_999,
+		failed: 1,
+		failedAttempts: 1,
+		hasResources: false,
+		layoutHash: null,
+		heldBy: null,
+	};
+	const lines = statusText(status);
+	t.is(lines[2], '    done      99999 (99.9%)');
+	t.is(lines[3], '    failed    1 (1 failed attempt)');
 });
 
 test('failures of a store', async (t) => {

@@ -31,6 +31,13 @@ test('without a command it shows help and fails', async (t) => {
 	t.is(code, 2);
 });
 
+test('help by name is the help of a command', async (t) => {
+	const { code, stdout, stderr } = await new CliScratch(t).run('help', 'status');
+	t.is(stdout, golden('help-status'));
+	t.is(stderr, '');
+	t.is(code, 0);
+});
+
 test('the version', async (t) => {
 	const { code, stdout } = await new CliScratch(t).run('--version');
 	t.regex(stdout, /^\d+\.\d+\.\d+\n$/);
@@ -39,6 +46,12 @@ test('the version', async (t) => {
 
 const mistakes: [name: string, args: string[], stderr: string][] = [
 	['a mistyped command', ['rnu'], "error: unknown command 'rnu'\n(Did you mean run?)\n"],
+	[
+		'a mistyped command to be helped with',
+		['help', 'staus'],
+		"error: unknown command 'staus'\n(Did you mean status?)\n",
+	],
+	['an empty file argument', ['run', ''], 'error: FILE must be a path, not an empty text\n'],
 	[
 		'a mistyped option',
 		['plan', pipelines, '--jsno'],

@@ -18,6 +18,7 @@ type Exports = Readonly<Record<string, unknown>>;
  */
 export async function loadPipeline(file: string, exportName?: string): Promise<Pipeline> {
 	const path = resolve(file);
+	if (file === '') throw new UsageError('FILE must be a path, not an empty text');
 	if (!existsSync(path)) throw new UsageError(`there is no file ${file}`);
 	if (statSync(path).isDirectory()) throw new UsageError(`${file} is a directory, not a file`);
 	const exports = await importFile(file, path);

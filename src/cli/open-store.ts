@@ -16,7 +16,11 @@ export async function openStore(path: string): Promise<TrackingStore> {
 	throw new UsageError(`${path} is not a tracking store itself; the stores in it are ${paths}`);
 }
 
-/** The store in a directory, or the stores in its folders: a tracking directory has one a task. */
+/**
+ * The store in a directory, or the stores in its folders: a tracking directory has one a task.
+ *
+ * @throws UsageError in one line where there is none
+ */
 export async function openStores(path: string): Promise<TrackingStore[]> {
 	try {
 		return [await TrackingStore.open(path)];

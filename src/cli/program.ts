@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { nearestName } from '../nearest-name.js';
 import { plainText } from '../report/plain-text.js';
 import { exitCodesHelp } from './exit-codes.js';
 import { addFailuresCommand } from './failures.js';
@@ -37,7 +38,27 @@ export function makeProgram(done: (exitCode: number) => void): Command {
 	addReportCommand(program);
 	addFailuresCommand(program);
 	addResetCommand(program);
+	addHelpCommand(program);
 	return program;
+}
+
+/** `bellis help COMMAND`, which knows what a mistyped command was meant to be as the others do. */
+function addHelpCommand(program: Command): void {
+	program
+		.helpCommand(false)
+		.command('help')
+		.description('display help for command')
+		.argument('[command]')
+		.action((name?: string) => {
+			const named =
+				name === undefined ? program : program.commands.find((one) => one.name() === name);
+			if (named) named.help();
+			const near = nearestName(
+				name ?? '',
+				program.commands.map((one) => one.name()),
+			);
+			program.error(`error: unknown command '${name}'${near ? `\n(Did you mean ${near}?)` : ''}`);
+		});
 }
 
 function version(): string {

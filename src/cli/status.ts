@@ -1,6 +1,8 @@
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { showsColours, statePaint } from '../progress/colours.js';
 import { plainName } from '../report/plain-text.js';
+import { counted } from '../report/quantity.js';
 import type { StoreStatus } from '../tracking/tracking-store.js';
 import { exitCodesHelp } from './exit-codes.js';
 import { openStores } from './open-store.js';
@@ -19,12 +21,14 @@ export function addStatusCommand(program: Command): void {
 		.summary('how far a task has come')
 		.description('Says how many blocks of a tracking store are done and how many have failed.')
 		.argument('<path>', 'a tracking store, or a directory of them')
-		.option('--json', 'as JSON on stdout')
+		.option('--json', 'as JSON on stdout: an object, or an array for a directory of stores')
 		.addHelpText('after', examples + exitCodesHelp)
 		.action(async (path: string, { json }: { json?: boolean }) => {
 			const stores = await openStores(path);
 			const all = await Promise.all(stores.map((store) => store.status()));
-			if (json) printJson(all.length === 1 ? all[0] : all);
+			// What a program gets doesn't depend on how many stores there are in a directory.
+			const isStore = all.length === 1 && all[0]!.path === resolve(path);
+			if (json) printJson(isStore ? all[0] : all);
 			else {
 				const paint = statePaint(showsColours(process.stdout));
 				printAsItIs(all.map((status) => statusText(status, paint).join('\n')).join('\n\n'));
@@ -39,8 +43,10 @@ export function addStatusCommand(program: Command): void {
  */
 export function statusText(status: StoreStatus, paint = statePaint(false)): string[] {
 	const { blocks, done, failed, failedAttempts, heldBy } = status;
-	const share = blocks === null || blocks === 0 ? '' : ` (${((100 * done) / blocks).toFixed(1)}%)`;
-	const attempts = failedAttempts > 0 ? ` (${failedAttempts} failed attempts)` : '';
+	// Rounded down: nearly all isn't all.
+	const percent = blocks ? Math.floor((1000 * done) / blocks) / 10 : 0;
+	const share = blocks ? ` (${percent.toFixed(1)}%)` : '';
+	const attempts = failedAttempts > 0 ? ` (${counted(failedAttempts, 'failed attempt')})` : '';
 	const doneText = `${done}${share}`;
 	const failedText = `${failed}${attempts}`;
 	const rows: [label: string, text: string][] = [
