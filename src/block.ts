@@ -23,12 +23,19 @@ export interface BlockStats {
 
 /** A block as plain data; `number` is a decimal string, because it may be beyond 2^53. */
 export interface PlainBlock {
+	/** `taskId/number`, such as `fragments/7`. */
 	id: string;
+	/** Id of the task that the block belongs to. */
 	taskId: string;
+	/** Number of the block in its task, in decimal digits. */
 	number: string;
+	/** Place in the task's `blockGridShape`. */
 	index: number[];
+	/** What the block reads. */
 	readRoi: { offset: number[]; shape: number[] };
+	/** What the block writes. */
 	writeRoi: { offset: number[]; shape: number[] };
+	/** Where it is in its life. */
 	status: BlockStatus;
 }
 
@@ -90,6 +97,7 @@ export class Block {
 		return this.#writeRoi;
 	}
 
+	/** The block as plain data; `JSON.stringify` calls it. */
 	toJSON(): PlainBlock {
 		return {
 			id: this.id,

@@ -31,6 +31,7 @@ export interface ContextFields {
 export class Context {
 	/** Address of the driver. */
 	readonly hostname: string;
+	/** TCP port that the driver listens on. */
 	readonly port: number;
 	/** The task that the worker runs blocks of. */
 	readonly taskId: string;
@@ -133,6 +134,7 @@ export class Context {
 		return { BELLIS_CONTEXT: this.#format(false) };
 	}
 
+	/** The context without its secret and `config`, as plain data. */
 	toJSON(): Record<string, unknown> {
 		const { hostname, port, taskId, workerId, logDir, resourceTracking } = this;
 		return { hostname, port, taskId, workerId, logDir, resourceTracking };

@@ -11,6 +11,7 @@ export interface ErrorReport {
 
 /** The rest of an error: what it carries besides name, message and stack. */
 export interface ErrorDetails {
+	/** What the error gives as its cause. */
 	cause?: NestedError;
 	/** Of an AggregateError. */
 	errors?: NestedError[];
@@ -22,7 +23,10 @@ export interface ErrorDetails {
 
 /** An error inside another one. */
 export interface NestedError extends ErrorDetails {
+	/** Such as `TypeError`; `ThrownValue` for what is no error. */
 	name: string;
+	/** The error's message. */
 	message: string;
+	/** With the user's file and line; null when there is none. */
 	stack: string | null;
 }

@@ -10,18 +10,31 @@ export type BellisErrorCode = keyof BellisErrorByCode;
 
 /** Which class carries which code. */
 export interface BellisErrorByCode {
+	/** An option or argument can't be used. */
 	ERR_BELLIS_VALIDATION: ValidationError;
+	/** Tasks don't make a pipeline. */
 	ERR_BELLIS_PIPELINE: PipelineError;
+	/** A block reads what its upstream task doesn't write. */
 	ERR_BELLIS_UNCOVERED: UncoveredError;
+	/** A tracking store was written for other regions. */
 	ERR_BELLIS_LAYOUT_MISMATCH: LayoutMismatchError;
+	/** A tracking store can't be read or written. */
 	ERR_BELLIS_STORE: StoreError;
+	/** Another run uses the store. */
 	ERR_BELLIS_STORE_LOCKED: StoreLockedError;
+	/** A task has no store. */
 	ERR_BELLIS_NO_TRACKING_PATH: NoTrackingPathError;
+	/** A task was given up. */
 	ERR_BELLIS_ABANDONED: AbandonedError;
+	/** A signal ended the run. */
 	ERR_BELLIS_INTERRUPTED: InterruptedError;
+	/** The module of a function can't be used. */
 	ERR_BELLIS_MODULE: ModuleError;
+	/** A function can't go to worker processes, or there is none. */
 	ERR_BELLIS_FUNCTION: FunctionError;
+	/** The native addon is missing or failed inside. */
 	ERR_BELLIS_NATIVE: NativeBindingError;
+	/** A worker can't reach its driver or was turned away. */
 	ERR_BELLIS_CONNECTION: ConnectionError;
 }
 
@@ -83,7 +96,9 @@ export class PipelineError extends BellisError {
 
 /** A region as plain numbers. */
 export interface PlainRegion {
+	/** The first corner. */
 	offset: number[];
+	/** The extent on each axis. */
 	shape: number[];
 }
 
@@ -200,7 +215,9 @@ export interface AbandonedDetails extends WithCause {
 /** A task was given up because its workers kept dying, or because its upstream task was given up. */
 export class AbandonedError extends BellisError {
 	readonly code = 'ERR_BELLIS_ABANDONED';
+	/** The task that was given up. */
 	readonly taskId: string;
+	/** `worker restart cap exhausted` or `upstream task abandoned`. */
 	readonly reason: string;
 	/** Workers that ended with an error. */
 	readonly workerFailures: number;
@@ -256,6 +273,7 @@ export class ModuleError extends BellisError {
 	readonly module: string;
 	/** Name of the export asked for. */
 	readonly exportName: string;
+	/** What is wrong with the module. */
 	readonly problem: ModuleProblem;
 
 	constructor(
@@ -297,7 +315,9 @@ export class FunctionError extends BellisError {
 /** The native addon can't be loaded, or failed inside. */
 export class NativeBindingError extends BellisError {
 	readonly code = 'ERR_BELLIS_NATIVE';
+	/** The platform that an addon was looked for, as in `process.platform`. */
 	readonly platform: string = process.platform;
+	/** Its processor, as in `process.arch`. */
 	readonly arch: string = process.arch;
 }
 
@@ -306,6 +326,7 @@ export class ConnectionError extends BellisError {
 	readonly code = 'ERR_BELLIS_CONNECTION';
 	/** Address tried, where known. */
 	readonly hostname: string | null;
+	/** TCP port tried, where known. */
 	readonly port: number | null;
 
 	constructor(

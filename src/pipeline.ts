@@ -19,6 +19,7 @@ export type Edge = readonly [upstream: Task, downstream: Task];
 export class Pipeline {
 	/** In the order given. */
 	readonly tasks: readonly Task[];
+	/** Pairs of an upstream task and a task that reads what it writes, each once. */
 	readonly edges: readonly Edge[];
 
 	/**

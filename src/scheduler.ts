@@ -46,9 +46,9 @@ interface Scheduled {
 /** Options of a {@link Scheduler}. */
 export interface SchedulerOptions {
 	/** Whether done blocks are skipped and what becomes of the others is recorded, in the tasks' stores. Default false. */
-	blockTracking?: boolean;
+	blockTracking?: boolean | undefined;
 	/** Parent of the stores of tasks without a `trackingPath`; null for none. Default: as set for the process. */
-	trackingDir?: string | URL | null;
+	trackingDir?: string | URL | null | undefined;
 }
 
 const SCHEDULER_OPTIONS = {

@@ -3,6 +3,7 @@ import type { NestedError } from './error-report.js';
 
 /** An attempt at a block that failed for good, or a worker that failed without a block. */
 export interface BlockFailure {
+	/** Id of the block's task. */
 	readonly taskId: string;
 	/** Null when the worker had no block in hand. */
 	readonly block: Block | null;
@@ -12,9 +13,11 @@ export interface BlockFailure {
 	readonly attempt: number;
 	/** Such as `TypeError`; `ThrownValue` for what is no error. */
 	readonly name: string;
+	/** The error's message; of what is no error, the value as text. */
 	readonly message: string;
 	/** With the user's file and line; null when there is none. */
 	readonly stack: string | null;
+	/** The error's `cause`; null when it has none. */
 	readonly cause: NestedError | null;
 }
 

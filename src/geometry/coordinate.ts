@@ -45,14 +45,17 @@ export class Coordinate implements Iterable<number> {
 		return this.#values[Symbol.iterator]();
 	}
 
+	/** The sum on each axis. */
 	add(other: CoordinateLike | number): Coordinate {
 		return this.#combine(other, (a, b) => a + b);
 	}
 
+	/** The difference on each axis. */
 	sub(other: CoordinateLike | number): Coordinate {
 		return this.#combine(other, (a, b) => a - b);
 	}
 
+	/** The product on each axis. */
 	mul(other: CoordinateLike | number): Coordinate {
 		return this.#combine(other, (a, b) => a * b);
 	}
@@ -67,6 +70,7 @@ export class Coordinate implements Iterable<number> {
 		return this.#combine(other, floorMod, true);
 	}
 
+	/** The negated value on each axis. */
 	neg(): Coordinate {
 		return new Coordinate(this.#values.map((value) => -value));
 	}
@@ -86,6 +90,7 @@ export class Coordinate implements Iterable<number> {
 		return checkedProduct(this.#values, 'product');
 	}
 
+	/** Whether both have the same values on the same number of axes. */
 	equals(other: CoordinateLike): boolean {
 		const values = readCoordinate(other, 'other');
 		return (
@@ -94,10 +99,12 @@ export class Coordinate implements Iterable<number> {
 		);
 	}
 
+	/** The values as a new array. */
 	toArray(): number[] {
 		return [...this.#values];
 	}
 
+	/** The values as an array; `JSON.stringify` calls it. */
 	toJSON(): number[] {
 		return this.toArray();
 	}

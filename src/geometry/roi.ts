@@ -149,6 +149,7 @@ export class Roi {
 		return Roi.#between(snap(this.offset, lower), snap(this.end, upper));
 	}
 
+	/** Whether both have the same offset and shape. */
 	equals(other: RoiLike): boolean {
 		const roi = readRoi(other, 'other');
 		return this.offset.equals(roi.offset) && this.shape.equals(roi.shape);
@@ -159,6 +160,7 @@ export class Roi {
 		return `Roi(${this.offset}, ${this.shape})`;
 	}
 
+	/** Offset and shape as arrays; `JSON.stringify` calls it. */
 	toJSON(): { offset: number[]; shape: number[] } {
 		return { offset: this.offset.toArray(), shape: this.shape.toArray() };
 	}

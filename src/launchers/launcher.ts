@@ -33,7 +33,7 @@ export interface WorkerLogs {
 	/** Whether lines go to the driver's console, and with which prefix. */
 	readonly console: 'none' | 'plain' | 'prefixed';
 	/** Whether a worker's stdout goes to the console's stderr, since JSON progress has its stdout. Default false. */
-	readonly outToStderr?: boolean;
+	readonly outToStderr?: boolean | undefined;
 }
 
 /** How a worker ended. */
@@ -41,11 +41,11 @@ export interface Exit {
 	/** Exit code; null when a signal ended it or the code is unknown. */
 	readonly code: number | null;
 	/** Name of the signal that ended it. */
-	readonly signal?: string | null;
+	readonly signal?: string | null | undefined;
 	/** The end in words, for example `killed by SIGKILL`. Made from the other fields where it is missing. */
-	readonly reason?: string;
+	readonly reason?: string | undefined;
 	/** The last lines that the worker wrote to stderr. */
-	readonly stderrTail?: string;
+	readonly stderrTail?: string | undefined;
 }
 
 /** A started worker. */
@@ -54,9 +54,9 @@ export interface Handle {
 	 * Settles when the worker is gone. A launcher that submits and returns has none: such a worker
 	 * lives and dies by its connection, with the task's `connectTimeoutMs`.
 	 */
-	readonly exited?: Promise<Exit>;
+	readonly exited?: Promise<Exit> | undefined;
 	/** The process id, where the worker runs on this machine. */
-	readonly pid?: number | null;
+	readonly pid?: number | null | undefined;
 	/**
 	 * Ends the worker: politely at first, by force after `graceMs` milliseconds (0: by force at once).
 	 * Called more than once when the grace is cut short.
@@ -71,5 +71,6 @@ export interface Handle {
  * budget. `signal` aborts when the run ends before `start` has returned.
  */
 export interface Launcher {
+	/** Starts the worker that `spec` describes, and resolves when it has been started or submitted. */
 	start(spec: LaunchSpec, signal: AbortSignal): Promise<Handle>;
 }

@@ -14,7 +14,7 @@ export interface LocalLauncherOptions {
 	 * A command to put before the worker's own, such as `['nice', '-n', '10']` or
 	 * `['sh', '-c', 'module load cuda; exec "$@"', 'sh']`. Default none.
 	 */
-	readonly wrap?: readonly string[];
+	readonly wrap?: readonly string[] | undefined;
 }
 
 /**
@@ -28,6 +28,7 @@ export class LocalLauncher implements Launcher {
 		this.#wrap = options.wrap ?? [];
 	}
 
+	/** Starts the worker's process; rejects when it can't be started. */
 	async start(spec: LaunchSpec, signal: AbortSignal): Promise<Handle> {
 		signal.throwIfAborted();
 		const output = openOutput(spec.logs, runHeader(spec.workerId));

@@ -10,9 +10,9 @@ import { Rate } from './rate.js';
 /** How bars are drawn. */
 export interface BarsOptions {
 	/** Whether the symbols have colours. Default true. */
-	readonly colour?: boolean;
+	readonly colour?: boolean | undefined;
 	/** Seconds on a monotonic clock; for tests. */
-	readonly now?: () => number;
+	readonly now?: (() => number) | undefined;
 }
 
 /**

@@ -3,14 +3,18 @@ import type { Counts, ProgressObserver } from './observer.js';
 
 /** What happens in a run, in order. Times are seconds since the UNIX epoch. */
 export type RunEvent =
+	/** The run has begun. */
 	| { readonly type: 'start'; readonly time: number; readonly states: Counts }
+	/** Counts have changed: at most ten times a second. */
 	| { readonly type: 'progress'; readonly time: number; readonly states: Counts }
+	/** A worker was started or submitted. */
 	| {
 			readonly type: 'workerStarted';
 			readonly time: number;
 			readonly taskId: string;
 			readonly workerId: number;
 	  }
+	/** A worker has ended. */
 	| {
 			readonly type: 'workerExited';
 			readonly time: number;
@@ -20,8 +24,8 @@ export type RunEvent =
 			readonly reason: string;
 			readonly clean: boolean;
 	  }
+	/** An attempt at a block failed; `permanent` when no attempt is left. At a bounded rate: counts are in `states`. */
 	| {
-			/** An attempt at a block failed; `permanent` when no attempt is left. At a bounded rate: counts are in `states`. */
 			readonly type: 'failure';
 			readonly time: number;
 			readonly taskId: string;
@@ -31,6 +35,7 @@ export type RunEvent =
 			readonly permanent: boolean;
 			readonly message: string;
 	  }
+	/** Something worth a line. */
 	| {
 			readonly type: 'notice';
 			readonly time: number;
@@ -41,6 +46,7 @@ export type RunEvent =
 			readonly taskId: string | null;
 			readonly message: string;
 	  }
+	/** The run has ended, for whatever reason. */
 	| { readonly type: 'finish'; readonly time: number; readonly states: Counts };
 
 /** Tells a `RunEvents` that its run is over, also one that never began; nothing for other observers. */

@@ -6,11 +6,11 @@ import { type Counts, entriesOf, type ProgressObserver } from './observer.js';
 /** Where the lines go: a file, or a stream; by default stdout. */
 export interface JsonProgressOptions {
 	/** A file to write (overwritten), closed when the run ends. */
-	readonly path?: string;
+	readonly path?: string | undefined;
 	/** Anything with `write`; not closed. */
-	readonly stream?: TextSink;
+	readonly stream?: TextSink | undefined;
 	/** Seconds since the UNIX epoch; for tests. */
-	readonly now?: () => number;
+	readonly now?: (() => number) | undefined;
 }
 
 /**

@@ -2,20 +2,31 @@ import type { RunEvent } from './events.js';
 
 /** The counts of one task that progress is shown from: a part of its `TaskState`. */
 export interface TaskCounts {
+	/** Blocks of the task. */
 	readonly total: number;
+	/** Blocks that could run now. */
 	readonly ready: number;
+	/** Blocks that wait for others. */
 	readonly pending: number;
+	/** Blocks in workers' hands. */
 	readonly processing: number;
 	/** Includes `skipped`. */
 	readonly completed: number;
+	/** Blocks that were found done or were masked. */
 	readonly skipped: number;
+	/** Blocks that failed and have no attempt left. */
 	readonly failed: number;
+	/** Blocks that never run because of a failure before them. */
 	readonly orphaned: number;
+	/** Workers started after the first `maxWorkers`. */
 	readonly workerRestarts: number;
 	/** Workers that ended with an error. */
 	readonly workerFailures: number;
+	/** Whether any block was given out or skipped. */
 	readonly started: boolean;
+	/** Whether every block has reached its end. */
 	readonly done: boolean;
+	/** Whether the task was given up. */
 	readonly abandoned: boolean;
 }
 

@@ -54,8 +54,11 @@ export interface FailureReport {
 	readonly block: ReportedBlock | null;
 	/** Null in serial mode. */
 	readonly workerId: number | null;
+	/** 1 for the first. */
 	readonly attempt: number;
+	/** Such as `TypeError`; `ThrownValue` for what is no error. */
 	readonly name: string;
+	/** The error's message. */
 	readonly message: string;
 	/** Stack with the user's file and line, causes included; empty when there is none. */
 	readonly stack: string;

@@ -18,41 +18,41 @@ export type RunOrder = 'levels' | 'depth-first';
 /** The options of a run. */
 export interface RunOptions {
 	/** What the workers of all tasks may use up together, by name. Default nothing. */
-	resources?: Record<string, number>;
+	resources?: Record<string, number> | undefined;
 	/** Whether blocks run in worker processes; false runs them one by one in this one. Default true. */
-	multiprocessing?: boolean;
+	multiprocessing?: boolean | undefined;
 	/** Whether tracking stores are used. Default true. */
-	blockTracking?: boolean;
+	blockTracking?: boolean | undefined;
 	/** Directory below which each task keeps its tracking store. Default: see `setTrackingDir`. */
-	trackingDir?: string | URL | null;
+	trackingDir?: string | URL | null | undefined;
 	/** Directory below which workers log; null for no files. Default: see `setLogDir`. */
-	logDir?: string | URL | null;
+	logDir?: string | URL | null | undefined;
 	/** Where workers' output goes. Default: see `setLogMode`. */
-	logMode?: LogMode;
+	logMode?: LogMode | undefined;
 	/** Progress bars on stderr; false for none, or an observer in their place. Default true. */
-	progress?: boolean | ProgressObserver;
+	progress?: boolean | ProgressObserver | undefined;
 	/** Whether the summary is printed at the end. Default true. */
-	summary?: boolean;
+	summary?: boolean | undefined;
 	/** Address that workers connect to: `'auto'` or a name for those on other machines. Default: this machine only. */
-	host?: string;
+	host?: string | undefined;
 	/** Ends the run when it aborts; the run then rejects with its reason. */
-	signal?: AbortSignal;
+	signal?: AbortSignal | undefined;
 	/** Whether a level is finished first or a chain of tasks keeps its intermediate data small. Default `'levels'`. */
-	order?: RunOrder;
+	order?: RunOrder | undefined;
 	/** Ends the run after so many blocks failed for good. Default: no limit. */
-	maxFailures?: number;
+	maxFailures?: number | undefined;
 	/** Ends the run at the first block that failed for good. Default false. */
-	failFast?: boolean;
+	failFast?: boolean | undefined;
 	/**
 	 * Milliseconds that running blocks have when the run is stopped. Default 5,000. A synchronous block
 	 * of a run in this process (`multiprocessing: false`) can't be stopped, and no signal is seen before
 	 * it returns: SIGQUIT (Ctrl-\) or SIGKILL end the process; what finished is on record.
 	 */
-	shutdownGraceMs?: number;
+	shutdownGraceMs?: number | undefined;
 	/** Failures of a task that the summary shows; the rest is counted. Default 1. */
-	failuresShown?: number;
+	failuresShown?: number | undefined;
 	/** Whether the result holds the tasks' states in place of a boolean. Default false. */
-	returnStates?: boolean;
+	returnStates?: boolean | undefined;
 }
 
 /** A directory, or null for none. */

@@ -23,7 +23,7 @@ export function runBlockwise(
 ): Promise<Record<string, TaskState>>;
 export function runBlockwise(
 	input: RunInput,
-	options?: RunBlockwiseOptions & { returnStates?: false },
+	options?: RunBlockwiseOptions & { returnStates?: false | undefined },
 ): Promise<boolean>;
 export function runBlockwise(
 	input: RunInput,

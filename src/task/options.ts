@@ -56,63 +56,63 @@ export interface TaskOptions {
 	/** What a block writes, inside `readRoi`; its size is the distance between blocks. */
 	writeRoi: RoiLike;
 	/** What runs a block: a module (its default export), `{ module, export }`, or a function that uses nothing around it. */
-	processFunction?: FunctionOption<ProcessFunction>;
+	processFunction?: FunctionOption<ProcessFunction> | undefined;
 	/** What runs as a worker and makes its own `Client`, in place of `processFunction`. */
-	workerFunction?: FunctionOption<WorkerFunction>;
+	workerFunction?: FunctionOption<WorkerFunction> | undefined;
 	/** Asked in the driver, before a block is given out, whether it is done already. */
-	checkFunction?: CheckFunction;
+	checkFunction?: CheckFunction | undefined;
 	/** Whether blocks that read what another one writes must never run together. Default true. */
-	readWriteConflict?: boolean;
+	readWriteConflict?: boolean | undefined;
 	/** What happens at the upper border where blocks don't fit evenly. Default `'valid'`. */
-	fit?: Fit;
+	fit?: Fit | undefined;
 	/** Most workers at once, or `'auto'`: as many as this process may use processors. Default 1. */
-	maxWorkers?: number | 'auto';
+	maxWorkers?: number | 'auto' | undefined;
 	/** Attempts after the first that a block gets. Default 2. */
-	maxRetries?: number;
+	maxRetries?: number | undefined;
 	/** Starts of workers over the run beyond the first `maxWorkers`. Default 10. */
-	maxWorkerRestarts?: number;
+	maxWorkerRestarts?: number | undefined;
 	/** Milliseconds that a block may run. Default 600,000, which is 10 minutes. */
-	timeoutMs?: number;
+	timeoutMs?: number | undefined;
 	/** Directory that remembers what is done; false for none. Default: below the run's tracking directory. */
-	trackingPath?: string | URL | false;
+	trackingPath?: string | URL | false | undefined;
 	/** Whether each block is measured and its figures stored; needs a tracking directory. Default false. */
-	resourceTracking?: boolean;
+	resourceTracking?: boolean | undefined;
 	/** What one worker uses up of the run's `resources`. Default nothing. */
-	requires?: Record<string, number>;
+	requires?: Record<string, number> | undefined;
 	/** Blocks not to run: one entry for each cell of `blockGridShape`. */
-	skipMask?: SkipMask;
+	skipMask?: SkipMask | undefined;
 	/**
 	 * Whether `checkFunction` is asked about blocks that the store calls done. One that isn't after all loses
 	 * its mark before it runs again. Default false.
 	 */
-	verifyDone?: boolean;
+	verifyDone?: boolean | undefined;
 	/** Whether blocks may read nothing that an upstream task writes. Default false: that is refused. */
-	allowUncovered?: boolean;
+	allowUncovered?: boolean | undefined;
 	/** What starts the workers. Default: processes on this machine. */
-	launcher?: Launcher;
+	launcher?: Launcher | undefined;
 	/** Passed on to the workers as `context.config`; anything that `structuredClone` takes. */
 	config?: unknown;
 	/** Node's flags for the workers, in place of those they inherit. */
-	execArgv?: readonly string[];
+	execArgv?: readonly string[] | undefined;
 	/** Environment variables for the workers, besides those of this process. */
-	env?: Record<string, string>;
+	env?: Record<string, string> | undefined;
 	/** Blocks of an async function that run at once in one worker. Default 1. */
-	concurrency?: number;
+	concurrency?: number | undefined;
 	/** Of several tasks with ready blocks the one with the highest priority gets workers first. Default 0. */
-	priority?: number;
+	priority?: number | undefined;
 	/** Milliseconds before a failed block is tried again, doubled for each further try. Default 0. */
-	retryDelayMs?: number;
+	retryDelayMs?: number | undefined;
 	/**
 	 * Whether a worker whose block threw is replaced or goes on. Default `'restart-worker'` for a block function; for a
 	 * worker function, which may catch what a block throws, `'keep-worker'`.
 	 */
-	onBlockError?: OnBlockError;
+	onBlockError?: OnBlockError | undefined;
 	/** Whether a store of another layout is an error or replaced by an empty one. Default `'error'`. */
-	onLayoutMismatch?: OnLayoutMismatch;
+	onLayoutMismatch?: OnLayoutMismatch | undefined;
 	/** The `totalRoi` that a store without structural parameters was written for, to let it grow. */
-	grownFrom?: RoiLike;
+	grownFrom?: RoiLike | undefined;
 	/** Milliseconds that a worker without a process to watch may take to connect. Default 600,000. */
-	connectTimeoutMs?: number;
+	connectTimeoutMs?: number | undefined;
 }
 
 const maxWorkers: Check<number> = (value, path) => {

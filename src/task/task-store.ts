@@ -12,19 +12,19 @@ import type { Task } from './task.js';
 /** Where a call about a task's tracking store looks for it. */
 export interface TrackingPlace {
 	/** Directory below which the task's store is, in place of that of the process. */
-	trackingDir?: string | URL | null;
+	trackingDir?: string | URL | null | undefined;
 }
 
 /** What is to be reset, and where. */
 export interface TaskResetOptions extends TrackingPlace {
 	/** Forget the failed attempts of blocks that aren't done, and keep everything else. Default false. */
-	failed?: boolean;
+	failed?: boolean | undefined;
 }
 
 /** Where a task's runs were recorded. */
 export interface ReportPlace extends TrackingPlace {
 	/** Directory below which the task's logs are, in place of that of the process. */
-	logDir?: string | URL | null;
+	logDir?: string | URL | null | undefined;
 }
 
 const directory: Check<string | null> = (value, path) =>

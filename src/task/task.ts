@@ -43,36 +43,65 @@ export type { TaskOptions } from './options.js';
  * changes; it can be part of any number of pipelines and runs.
  */
 export class Task {
+	/** Name of the task, unique in its pipeline. */
 	readonly taskId: string;
+	/** All that the task may read. */
 	readonly totalRoi: Roi;
+	/** What a block reads; its size and its place relative to `writeRoi` matter. */
 	readonly readRoi: Roi;
+	/** What a block writes; its size is the distance between blocks. */
 	readonly writeRoi: Roi;
+	/** What runs a block; undefined for none. */
 	readonly processFunction: FunctionOption<ProcessFunction> | undefined;
+	/** What runs as a worker in place of `processFunction`; undefined for none. */
 	readonly workerFunction: FunctionOption<WorkerFunction> | undefined;
+	/** Asked in the driver whether a block is done already; undefined for none. */
 	readonly checkFunction: CheckFunction | undefined;
+	/** Whether blocks that read what another one writes never run together. Default true. */
 	readonly readWriteConflict: boolean;
+	/** What happens at the upper border where blocks don't fit evenly. Default `'valid'`. */
 	readonly fit: Fit;
 	/** A number, also where `'auto'` was given. */
 	readonly maxWorkers: number;
+	/** Attempts of a block after the first. Default 2. */
 	readonly maxRetries: number;
+	/** Starts of workers over a run beyond the first `maxWorkers`. Default 10. */
 	readonly maxWorkerRestarts: number;
+	/** Milliseconds that a block may run. Default 600,000. */
 	readonly timeoutMs: number;
+	/** Directory that remembers what is done; false for none, undefined for one below the run's tracking directory. */
 	readonly trackingPath: string | false | undefined;
+	/** Whether each block is measured and its figures stored. Default false. */
 	readonly resourceTracking: boolean;
+	/** What one worker uses up of the run's `resources`. Default nothing. */
 	readonly requires: Readonly<Record<string, number>>;
+	/** Blocks not to run, as given; undefined for none. */
 	readonly skipMask: SkipMask | undefined;
+	/** Whether `checkFunction` is asked also about blocks that the store calls done. Default false. */
 	readonly verifyDone: boolean;
+	/** Whether blocks may read nothing that an upstream task writes. Default false. */
 	readonly allowUncovered: boolean;
+	/** What starts the workers; undefined for processes on this machine. */
 	readonly launcher: Launcher | undefined;
+	/** What workers get as `context.config`. */
 	readonly config: unknown;
+	/** Node's flags for the workers; undefined for those of this process. */
 	readonly execArgv: readonly string[] | undefined;
+	/** Environment variables for the workers, besides those of this process. */
 	readonly env: Readonly<Record<string, string>>;
+	/** Blocks of an async function that run at once in one worker. Default 1. */
 	readonly concurrency: number;
+	/** Of several tasks with ready blocks the one with the highest gets workers first. Default 0. */
 	readonly priority: number;
+	/** Milliseconds before a failed block is tried again, doubled for each further try. Default 0. */
 	readonly retryDelayMs: number;
+	/** Whether a worker whose block threw is replaced or goes on; the default depends on the kind of function. */
 	readonly onBlockError: OnBlockError;
+	/** Whether a store of another layout is an error or replaced. Default `'error'`. */
 	readonly onLayoutMismatch: OnLayoutMismatch;
+	/** The earlier `totalRoi` of a store that daisy wrote; undefined for none. */
 	readonly grownFrom: Roi | undefined;
+	/** Milliseconds that a worker without a process to watch may take to connect. Default 600,000. */
 	readonly connectTimeoutMs: number;
 	readonly #geometry: BlockGeometry;
 	readonly #functionReference: FunctionReference | null;

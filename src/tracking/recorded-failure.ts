@@ -9,15 +9,20 @@ const longestText = 2_000;
 export interface RecordedFailure {
 	/** Null when no block was to blame. */
 	block: {
+		/** As of `Block`. */
 		id: string;
 		/** Place in the task's grid of blocks. */
 		index: number[];
 		/** Corners of what it writes. */
 		writes: { begin: number[]; end: number[] };
 	} | null;
+	/** The worker that ran it; null in serial mode. */
 	worker_id: number | null;
+	/** 1 for the first. */
 	attempt: number;
+	/** Such as `TypeError`; `ThrownValue` for what is no error. */
 	name: string;
+	/** The error's message, cut where it is long. */
 	message: string;
 	/** Empty when there is none. */
 	stack: string;

@@ -8,17 +8,23 @@ import { type RecordedFailure, recordedFailures } from './recorded-failure.js';
  * sizes bytes; what has no value is null. Fields may be added; `format` grows when one changes.
  */
 export interface RunRecord {
+	/** Version of the record. */
 	format: 1;
 	/** Name of the run, shared by its tasks. */
 	run_id: string;
+	/** Id of the task. */
 	task_id: string;
+	/** When the run started, in UNIX seconds. */
 	started_at: number;
+	/** When the run ended, in UNIX seconds. */
 	finished_at: number;
 	/** From the task's first start of a worker, or first skip, to its end. */
 	wall_seconds: number;
 	/** The signal that ended the run. */
 	interrupted: string | null;
+	/** Why the task was given up; null when it wasn't. */
 	abandon_reason: string | null;
+	/** Counts of the task's blocks. */
 	blocks: {
 		total: number;
 		/** Includes `skipped`. */
@@ -32,6 +38,7 @@ export interface RunRecord {
 	};
 	/** The first blocks that failed for good. */
 	failures: RecordedFailure[];
+	/** The task's block timeout, in milliseconds. */
 	timeout_ms: number;
 	/** Of blocks that succeeded, from being sent to being returned. */
 	round_trip: RecordedDistribution;
@@ -45,6 +52,7 @@ export interface RunRecord {
 		max_peak_rss_bytes: number;
 		notes: string[];
 	} | null;
+	/** The timeline of the task's workers. */
 	workers: {
 		starts: number;
 		restarts: number;
@@ -73,13 +81,17 @@ export interface RecordedWorker {
 	compute: RecordedDistribution;
 	/** From being sent home to its exit. */
 	teardown: number | null;
+	/** How it ended. */
 	exit: WorkerExitKind;
+	/** The exit in words; empty for a clean one. */
 	exit_reason: string;
 }
 
 /** A distribution in a line of `runs.jsonl`; JSON has no NaN, so what is unknown is null. */
 export interface RecordedDistribution {
+	/** Number of samples. */
 	count: number;
+	/** Null without samples, and where a sample couldn't be measured. */
 	mean: number | null;
 	/** Of samples, n - 1; null below two. */
 	std: number | null;

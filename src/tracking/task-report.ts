@@ -5,13 +5,19 @@ import { type RecordedWorker, type RunRecord, readDistribution } from './run-rec
 
 /** What a store holds about one block; null where nothing was recorded. */
 export interface BlockRecord {
+	/** Whether the block is marked as done. */
 	readonly done: boolean;
 	/** Failed attempts, of all runs. */
 	readonly failures: number;
+	/** Seconds on a monotonic clock. */
 	readonly wallSeconds: number | null;
+	/** Seconds of user and system time. */
 	readonly cpuSeconds: number | null;
+	/** Largest memory of the worker's process while the block ran, in bytes. */
 	readonly peakRssBytes: number | null;
+	/** Bytes read. */
 	readonly ioReadBytes: number | null;
+	/** Bytes written. */
 	readonly ioWriteBytes: number | null;
 	/** The worker that finished it. */
 	readonly workerId: number | null;
@@ -23,16 +29,21 @@ export interface BlockRecord {
 
 /** Blocks of a task in one run. */
 export interface ReportedBlocks {
+	/** Blocks of the task. */
 	readonly total: number;
 	/** Includes `skipped`. */
 	readonly completed: number;
+	/** Blocks that were found done or were masked. */
 	readonly skipped: number;
 	/** Completed and not skipped. */
 	readonly executed: number;
+	/** Blocks that failed and had no attempt left. */
 	readonly failed: number;
+	/** Blocks that never ran because of a failure before them. */
 	readonly orphaned: number;
 	/** Attempts that failed, retried ones included. */
 	readonly failedAttempts: number;
+	/** Attempts that exceeded the block timeout. */
 	readonly timeouts: number;
 	/** Blocks whose `checkFunction` threw or gave no boolean. */
 	readonly checkErrors: number;
@@ -40,10 +51,15 @@ export interface ReportedBlocks {
 
 /** Measurements in the workers over the blocks that succeeded. */
 export interface ReportedResources {
+	/** Seconds on a monotonic clock. */
 	readonly wallSeconds: Distribution;
+	/** Seconds of user and system time. */
 	readonly cpuSeconds: Distribution;
+	/** Largest memory of the worker's process while each block ran, in bytes. */
 	readonly peakRssBytes: Distribution;
+	/** Bytes read. */
 	readonly ioReadBytes: Distribution;
+	/** Bytes written. */
 	readonly ioWriteBytes: Distribution;
 	/** Largest memory of any worker. */
 	readonly maxPeakRssBytes: number;
@@ -53,6 +69,7 @@ export interface ReportedResources {
 
 /** One worker's part of a run; durations in seconds. */
 export interface ReportedWorker {
+	/** Its number, unique in the run. */
 	readonly workerId: number;
 	/** From its start to its first block, queueing included; null when it never got one. */
 	readonly startup: number | null;
@@ -64,6 +81,7 @@ export interface ReportedWorker {
 	readonly compute: Distribution;
 	/** From being sent home to its exit; null after an exit with an error. */
 	readonly teardown: number | null;
+	/** How it ended. */
 	readonly exit: WorkerExitKind;
 	/** The exit in words; empty for a clean one. */
 	readonly exitReason: string;
@@ -71,6 +89,7 @@ export interface ReportedWorker {
 
 /** All workers of a task in one run; durations in seconds. */
 export interface ReportedWorkers {
+	/** Workers started. */
 	readonly starts: number;
 	/** Starts after the first `maxWorkers`. */
 	readonly restarts: number;
@@ -84,6 +103,7 @@ export interface ReportedWorkers {
 	readonly compute: Distribution;
 	/** Over the workers that ended in order. */
 	readonly teardown: Distribution;
+	/** How many ended in which way. */
 	readonly exits: Readonly<Record<WorkerExitKind, number>>;
 	/** Each worker by its number. */
 	readonly byId: Readonly<Record<number, ReportedWorker>>;
@@ -97,6 +117,7 @@ export type BlockReader = (block: Block) => Promise<BlockRecord | null>;
  * written to `runs.jsonl`. Durations are seconds, sizes bytes.
  */
 export class TaskReport {
+	/** Id of the task. */
 	readonly taskId: string;
 	/** Name of the run, shared by its tasks. */
 	readonly runId: string;
@@ -110,14 +131,17 @@ export class TaskReport {
 	readonly interrupted: string | null;
 	/** Why the task was given up, as in `TaskState`; null when it wasn't. */
 	readonly abandonReason: string | null;
+	/** Counts of its blocks. */
 	readonly blocks: ReportedBlocks;
 	/** The first blocks that failed for good; `blocks.failed` counts all. */
 	readonly failures: readonly FailureReport[];
+	/** The task's block timeout, in milliseconds. */
 	readonly timeoutMs: number;
 	/** Of the blocks that succeeded, from being sent to being returned. */
 	readonly roundTrip: Distribution;
 	/** Null without `resourceTracking`. */
 	readonly resources: ReportedResources | null;
+	/** What its workers did. */
 	readonly workers: ReportedWorkers;
 	/** The reports of the runs before, oldest first. */
 	readonly earlier: readonly TaskReport[];

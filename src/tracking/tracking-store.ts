@@ -53,7 +53,7 @@ export interface FailedBlock {
 /** What is to be reset. */
 export interface StoreResetOptions {
 	/** Forget the failed attempts of blocks that aren't done, and keep everything else. Default false. */
-	failed?: boolean;
+	failed?: boolean | undefined;
 }
 
 /** What is known of a store's task. */
