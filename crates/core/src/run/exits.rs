@@ -93,10 +93,10 @@ impl Run {
         if !row.is_starting() || row.exit_reported == Some(true) {
             return;
         }
-        let waited = (self.now - row.started_at).as_secs_f64();
+        let waited = (self.now - row.started_at).in_words();
         let error = ErrorReport {
             name: "ConnectTimeout".into(),
-            message: format!("worker {} didn't connect within {waited} s", worker.0),
+            message: format!("worker {} didn't connect within {waited}", worker.0),
             ..ErrorReport::default()
         };
         self.note_vain_worker(worker, &error);

@@ -36,6 +36,19 @@ impl Nanos {
         self.0 as f64 / 1e9
     }
 
+    /// A measured duration as people read it, in seconds with one decimal where there is one: `25 s`,
+    /// `2.5 s`; in milliseconds below one second.
+    pub(super) fn in_words(self) -> String {
+        if self < Nanos::from_secs(1) {
+            return format!("{} ms", self.0 / 1_000_000);
+        }
+        let tenths = self.0.saturating_add(50_000_000) / 100_000_000;
+        match tenths % 10 {
+            0 => format!("{} s", tenths / 10),
+            tenth => format!("{}.{tenth} s", tenths / 10),
+        }
+    }
+
     /// Multiplied by a whole number, saturating.
     pub const fn times(self, factor: u64) -> Nanos {
         Nanos(self.0.saturating_mul(factor))
@@ -54,5 +67,25 @@ impl Sub for Nanos {
     /// Zero where `other` is later.
     fn sub(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(other.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Nanos;
+
+    #[test]
+    fn measured_durations_are_rounded() {
+        for (nanos, words) in [
+            (0, "0 ms"),
+            (200_400_000, "200 ms"),
+            (1_000_000_000, "1 s"),
+            (25_002_271_022, "25 s"),
+            (2_549_999_999, "2.5 s"),
+            (2_550_000_000, "2.6 s"),
+            (u64::MAX, "18446744073.7 s"),
+        ] {
+            assert_eq!(Nanos(nanos).in_words(), words);
+        }
     }
 }

@@ -152,7 +152,7 @@ impl Worker {
         let Some(silent_for) = self.silent_for else {
             return exit.unwrap_or("its connection was lost").to_owned();
         };
-        let silence = format!("it said nothing for {} s", silent_for.as_secs_f64());
+        let silence = format!("it said nothing for {}", silent_for.in_words());
         exit.map_or_else(|| silence.clone(), |exit| format!("{silence}, then {exit}"))
     }
 
