@@ -167,3 +167,28 @@ test('TypeScript with tsx', async (t) => {
 	t.is(stderr, '');
 	t.is(code, 0, main);
 });
+
+test('TypeScript that tsx takes for CommonJS is asked to be an ES module', async (t) => {
+	const scratch = new CliScratch(t);
+	scratch.linkPackage();
+	scratch.file('package.json', '{}');
+	const text = `import { Roi, Task } from 'bellis';
+		const roi: Roi = new Roi([0], [4]);
+		export default new Task({ taskId: 'a', totalRoi: roi, readRoi: roi, writeRoi: roi });\n`;
+	const plan = (file: string) =>
+		scratch.start(['plan', scratch.file(file, text)], {
+			node: ['--import', import.meta.resolve('tsx')],
+		}).result;
+	const advice =
+		'make it an ES module, by the ending .mts or by "type": "module" in its package.json';
+	const { code, stderr } = await plan('a.ts');
+	t.is(stderr, `error: a.ts got a copy of bellis of its own: ${advice}\n`);
+	t.is(code, 2);
+	t.is((await plan('a.mts')).code, 0);
+	scratch.file('package.json', '{ "type": "module" }');
+	t.is((await plan('a.ts')).code, 0);
+	const { typescript } = process.features as { typescript?: string | false };
+	scratch.file('package.json', '{}');
+	if (!typescript)
+		t.true((await refusal(scratch, 'a.ts')).stderr.endsWith(` plan a.ts; ${advice}\n`));
+});

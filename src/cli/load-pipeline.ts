@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Pipeline, Task } from '../index.js';
 import { type PipelinePart, readPipeline } from '../pipeline.js';
@@ -23,7 +23,7 @@ export async function loadPipeline(file: string, exportName?: string): Promise<P
 	if (statSync(path).isDirectory()) throw new UsageError(`${file} is a directory, not a file`);
 	const exports = await importFile(file, path);
 	const { name, value } = await chosenExport(file, exports, exportName);
-	if (!isPart(value)) throw notAPipeline(file, name, value);
+	if (!isPart(value)) throw notAPipeline(file, path, name, value);
 	return readPipeline(value, name);
 }
 
@@ -69,10 +69,13 @@ function isPart(value: unknown): value is PipelinePart | PipelinePart[] {
 	return Array.isArray(value) && value.length > 0 && value.every((one) => isPart(one));
 }
 
-function notAPipeline(file: string, name: string, value: unknown): UsageError {
+function notAPipeline(file: string, path: string, name: string, value: unknown): UsageError {
 	const tasks = (value as { tasks?: unknown } | null)?.tasks;
 	const [first] = Array.isArray(tasks) ? tasks : Array.isArray(value) ? value : [value];
 	const branded = typeof first === 'object' && first !== null && Symbol.for('bellis.task') in first;
+	if (branded && isCommonJsTypeScript(path)) {
+		return new UsageError(`${file} got a copy of bellis of its own: ${asEsModule}`);
+	}
 	if (branded) {
 		return new UsageError(
 			`${file} uses another copy of bellis than this command: run the one installed beside it with npx bellis`,
@@ -90,8 +93,9 @@ function importFailure(file: string, path: string, error: unknown): UsageError {
 	const unknown = code === 'ERR_UNKNOWN_FILE_EXTENSION' && /\.[cm]?tsx?\b/.test(`${error}`);
 	if (unknown || code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
 		const command = ['node', '--import', 'tsx', ...process.argv.slice(1)].map(shellWord).join(' ');
+		const more = isCommonJsTypeScript(path) ? `; ${asEsModule}` : '';
 		return new UsageError(
-			`${file} ${isTypeScript ? 'is' : 'imports'} TypeScript that Node ${process.version} can't load by itself: install tsx and run ${command}`,
+			`${file} ${isTypeScript ? 'is' : 'imports'} TypeScript that Node ${process.version} can't load by itself: install tsx and run ${command}${more}`,
 		);
 	}
 	if (error instanceof SyntaxError) {
@@ -101,6 +105,27 @@ function importFailure(file: string, path: string, error: unknown): UsageError {
 	const thrown = error instanceof Error ? `${error.name}: ${error.message}` : showValue(error);
 	const place = thrownPlace(error);
 	return new UsageError(`${file} can't be loaded: ${thrown}${place ? ` (at ${place})` : ''}`);
+}
+
+/** What to do about a loader that turns CommonJS into a program with its own copy of each ES module. */
+const asEsModule =
+	'make it an ES module, by the ending .mts or by "type": "module" in its package.json';
+
+/** Whether a loader of TypeScript takes a file for CommonJS. */
+function isCommonJsTypeScript(path: string): boolean {
+	if (/\.ctsx?$/.test(path)) return true;
+	return /\.tsx?$/.test(path) && !inEsPackage(dirname(path));
+}
+
+/** Whether the nearest `package.json` says that its files are ES modules. */
+function inEsPackage(folder: string): boolean {
+	const manifest = join(folder, 'package.json');
+	if (!existsSync(manifest)) return dirname(folder) !== folder && inEsPackage(dirname(folder));
+	try {
+		return JSON.parse(readFileSync(manifest, 'utf8')).type === 'module';
+	} catch {
+		return false;
+	}
 }
 
 /** File and line of a syntax error, which the error itself keeps from programs. */
