@@ -1,4 +1,4 @@
-// Entry of `npm run bench`: `drain`, `calls`, `resume`, `throughput`, `connections`, `progress`.
+// Entry of `npm run bench`: `drain`, `calls`, `resume`, `throughput`, `connections`, `progress`, `timers`.
 import { Command, Option } from 'commander';
 import { machine, printTable, writeJson } from './results.js';
 
@@ -9,6 +9,7 @@ const suites = {
 	throughput: 'whole runs of short blocks on worker processes',
 	connections: 'thousands of connected workers',
 	progress: 'what the progress display costs',
+	timers: 'how late the timers of a driving program are',
 };
 
 const program = new Command('npm run bench --').description(

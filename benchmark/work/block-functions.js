@@ -8,7 +8,16 @@ export async function nothingAsync() {}
 
 /** Spins for one millisecond of CPU. */
 export function spinOneMs() {
-	const end = performance.now() + 1;
+	spin(1);
+}
+
+/** Spins for a tenth of a millisecond of CPU. */
+export function spin100Us() {
+	spin(0.1);
+}
+
+function spin(ms) {
+	const end = performance.now() + ms;
 	while (performance.now() < end);
 }
 
