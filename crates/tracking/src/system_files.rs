@@ -42,7 +42,7 @@ impl Files for SystemFiles {
 
     fn read(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
         let mut content = Vec::new();
-        File::open(path)?
+        regular(path_options().read(true), path)?
             .take(limit.saturating_add(1))
             .read_to_end(&mut content)?;
         if content.len() as u64 > limit {
@@ -69,7 +69,10 @@ impl Files for SystemFiles {
 
     fn create(&self, path: &Path, content: &[u8]) -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-        file.write_all(content)
+        file.write_all(content).inspect_err(|_| {
+            // Half of a file would be taken for something.
+            let _ = fs::remove_file(path);
+        })
     }
 
     fn sync_file(&self, path: &Path) -> io::Result<()> {
@@ -141,19 +144,38 @@ impl Files for SystemFiles {
     }
 
     fn open_chunk(&self, path: &Path, writable: bool) -> io::Result<Box<dyn ChunkFile>> {
-        let file = OpenOptions::new().read(true).write(writable).open(path)?;
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "not a regular file",
-            ));
-        }
+        let file = regular(path_options().read(true).write(writable), path)?;
         Ok(Box::new(SystemChunk(file)))
     }
 
     fn mapping_is_safe(&self, directory: &Path) -> io::Result<bool> {
         platform::mapping_is_safe(directory)
     }
+}
+
+/// Opens what must be a regular file. Opening a pipe would wait for its other end for ever.
+fn regular(options: &OpenOptions, path: &Path) -> io::Result<File> {
+    let file = options.open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "not a regular file",
+        ));
+    }
+    Ok(file)
+}
+
+/// Options with which opening never waits.
+fn path_options() -> OpenOptions {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        let mut options = OpenOptions::new();
+        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32);
+        options
+    }
+    #[cfg(not(unix))]
+    OpenOptions::new()
 }
 
 impl ChunkFile for SystemChunk {

@@ -118,6 +118,25 @@ fn a_full_disk_ends_recording_with_an_error() {
 }
 
 #[test]
+fn a_disk_that_was_full_from_the_start_is_left_as_it_was() {
+    let Some(disk) = SmallDisk::mount() else {
+        return;
+    };
+    let path = disk.join("store");
+    fs::create_dir(&path).unwrap();
+    let mut size = 2 << 20;
+    while size > 0 {
+        match fs::write(disk.join(&size.to_string()), vec![1; size]) {
+            Ok(()) => {}
+            Err(_) => size /= 2,
+        }
+    }
+    let error = TrackingStore::open(&path, &line(0, 40, 10), options(false)).unwrap_err();
+    assert!(error.is_os_error(Errno::NOSPC), "{error}");
+    assert_eq!(fs::read_dir(&path).unwrap().count(), 0);
+}
+
+#[test]
 fn a_disk_that_fills_up_while_a_volume_grows_leaves_the_old_store() {
     let Some(disk) = SmallDisk::mount() else {
         return;

@@ -511,6 +511,22 @@ fn other_things_at_the_path_are_refused_untouched() {
 }
 
 #[cfg(unix)]
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for() {
+    let scratch = Scratch::new("pipe");
+    for file in ["zarr.json", "done/zarr.json", "done/c/0", "failures/c/0"] {
+        let path = finished(&scratch);
+        fs::remove_file(path.join(file)).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, path.join(file), 0o600.into()).unwrap();
+        let error = open(&path, &layout()).unwrap_err();
+        assert!(error.to_string().contains("not a regular file"), "{error}");
+        let error = bellis_tracking::reset_failed(&path, &OpenOptions::default()).unwrap_err();
+        assert!(error.to_string().contains("not a regular file"), "{error}");
+        fs::remove_dir_all(path).unwrap();
+    }
+}
+
 #[test]
 fn links_are_followed_unless_broken() {
     use std::os::unix::fs::symlink;
