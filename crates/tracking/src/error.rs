@@ -126,6 +126,12 @@ impl TrackingError {
         }
     }
 
+    /// Whether something was missing that had just been there.
+    pub(crate) fn is_missing(&self) -> bool {
+        matches!(self, Self::Store { source: Some(source), .. }
+            if source.kind() == io::ErrorKind::NotFound)
+    }
+
     /// Whether this is an error of the operating system with that number.
     #[cfg(unix)]
     pub fn is_os_error(&self, errno: rustix::io::Errno) -> bool {

@@ -36,18 +36,34 @@ impl Identity {
             && self.pid_namespace == other.pid_namespace
     }
 
-    /// Whether the process still runs. Only right where [`Identity::can_judge`] holds.
-    pub(crate) fn is_alive(&self) -> bool {
-        match platform::start_time(self.pid) {
-            None => false,
-            Some(found) => self.start_time.is_none_or(|known| known == found),
+    /// Whether the process still runs; `None` where another user's can't be looked at. Only right
+    /// where [`Identity::can_judge`] holds.
+    pub(crate) fn is_alive(&self) -> Option<bool> {
+        match platform::state(self.pid) {
+            Process::Ended => Some(false),
+            Process::Started(found) => Some(self.start_time.is_none_or(|known| known == found)),
+            Process::Hidden => None,
         }
     }
+}
+
+/// What can be seen of a process.
+enum Process {
+    /// There is none, or it has ended and is unreaped.
+    Ended,
+    /// It was started at this time, in the kernel's ticks.
+    Started(u64),
+    /// There is one, and that is all.
+    Hidden,
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod platform {
     use std::fs;
+
+    use rustix::process::{test_kill_process, Pid};
+
+    use super::Process;
 
     pub(super) fn host() -> String {
         rustix::system::uname()
@@ -70,15 +86,32 @@ mod platform {
         )
     }
 
-    /// Start of a process that runs; `None` for one that has ended, also while it is unreaped.
     pub(super) fn start_time(pid: u32) -> Option<u64> {
+        match state(pid) {
+            Process::Started(time) => Some(time),
+            Process::Ended | Process::Hidden => None,
+        }
+    }
+
+    pub(super) fn state(pid: u32) -> Process {
+        stat(pid).unwrap_or_else(|| {
+            // Where /proc hides the processes of other users, a signal still finds them.
+            let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+            match pid.map(test_kill_process) {
+                None | Some(Err(rustix::io::Errno::SRCH)) => Process::Ended,
+                Some(_) => Process::Hidden,
+            }
+        })
+    }
+
+    fn stat(pid: u32) -> Option<Process> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         // The name in parentheses may hold anything, so count from behind it.
         let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
         if matches!(fields.next()?, "Z" | "X" | "x") {
-            return None;
+            return Some(Process::Ended);
         }
-        fields.nth(18)?.parse().ok()
+        fields.nth(18)?.parse().ok().map(Process::Started)
     }
 }
 
@@ -108,5 +141,9 @@ mod platform {
 
     pub(super) fn start_time(_pid: u32) -> Option<u64> {
         None
+    }
+
+    pub(super) fn state(_pid: u32) -> super::Process {
+        super::Process::Hidden
     }
 }

@@ -18,6 +18,29 @@ pub(crate) enum Found {
     Store(Box<GroupDocument>),
 }
 
+/// How often one starts anew when a store goes away or moves while it is looked at.
+const TRIES: usize = 16;
+
+/// Finds the store at a path and does something with it, from the beginning again when it moved or
+/// went away meanwhile: another run may carry it over to a grown volume, or remove it. The step gets
+/// what [`locate`] gives.
+pub(crate) fn located<T>(
+    files: &dyn Files,
+    path: &Path,
+    mut step: impl FnMut(PathBuf, bool) -> Result<T, TrackingError>,
+) -> Result<T, TrackingError> {
+    let path = std::path::absolute(path)
+        .map_err(|error| TrackingError::io(path, "finding the current directory", error))?;
+    let mut attempt = || locate(files, &path).and_then(|(path, exists)| step(path, exists));
+    for _ in 1..TRIES {
+        match attempt() {
+            Err(error) if error.is_missing() => {}
+            other => return other,
+        }
+    }
+    attempt()
+}
+
 /// The path without a link at its end, and whether a directory stands there.
 pub(crate) fn locate(files: &dyn Files, path: &Path) -> Result<(PathBuf, bool), TrackingError> {
     let failed = |error| TrackingError::io(path, "looking at it", error);

@@ -19,8 +19,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use self::record::LockRecord;
 use self::take::{Contender, Taken, LIMIT};
 use crate::directory::LOCK;
-use crate::error::{LockHolder, TrackingError};
-use crate::files::Files;
+use crate::error::{remove_line, LockHolder, TrackingError};
+use crate::files::{EntryKind, Files};
 use crate::host::Identity;
 
 /// How often a lock is renewed, and after how long without that it counts as dead.
@@ -57,6 +57,8 @@ struct Shared {
     /// The store's directory: it moves once when an interrupted migration is completed.
     store: Mutex<PathBuf>,
     lost: AtomicBool,
+    identity: Identity,
+    timing: LockTiming,
 }
 
 impl Lock {
@@ -71,7 +73,7 @@ impl Lock {
         let owner = random_id();
         let record = LockRecord::new(owner.clone(), identity, seconds_now());
         let content = serde_json::to_vec(&record).unwrap_or_default();
-        let candidate = store.join(format!("{LOCK}.{owner}"));
+        let candidate = candidate(store, &owner);
         let failed = |error| TrackingError::io(&store.join(LOCK), "taking the lock", error);
         files.create(&candidate, &content).map_err(failed)?;
         let contender = Contender {
@@ -85,7 +87,18 @@ impl Lock {
         let taken = contender.take();
         // Gone already where it was renamed into place.
         let _ = files.remove_file(&candidate);
-        let taken_over = match taken.map_err(failed)? {
+        let taken = taken.map_err(|error| match no_lock(&**files, &store.join(LOCK), &error) {
+            true => TrackingError::broken(
+                &store.join(LOCK),
+                "stands where the lock should be and is none",
+                format!(
+                    "When no run is on, remove it:\n    {}",
+                    remove_line(&store.join(LOCK))
+                ),
+            ),
+            false => failed(error),
+        })?;
+        let taken_over = match taken {
             Taken::Ours(taken_over) => taken_over,
             Taken::Held(holder) => {
                 return Err(TrackingError::Locked {
@@ -100,6 +113,8 @@ impl Lock {
             content,
             store: Mutex::new(store.to_owned()),
             lost: AtomicBool::new(false),
+            identity: identity.clone(),
+            timing,
         });
         let (stop, stopped) = mpsc::channel::<()>();
         let kept = Arc::clone(&shared);
@@ -163,8 +178,7 @@ impl Drop for Lock {
             let _ = renewer.join();
         }
         if self.shared.verify().is_ok() {
-            let path = self.shared.store().join(LOCK);
-            let _ = self.shared.files.remove_file(&path);
+            self.shared.give_back();
         }
     }
 }
@@ -217,6 +231,26 @@ impl Shared {
         }
     }
 
+    fn give_back(&self) {
+        let store = self.store();
+        let candidate = candidate(&store, &self.owner);
+        let made = self.files.create(&candidate, &self.content);
+        let contender = Contender {
+            files: &*self.files,
+            store: &store,
+            candidate: &candidate,
+            content: &self.content,
+            identity: &self.identity,
+            stale_after: self.timing.stale_after,
+        };
+        let given_back = made.and_then(|()| contender.give_back());
+        let _ = self.files.remove_file(&candidate);
+        if given_back.is_err() {
+            // No room for a claim, most likely.
+            let _ = contender.remove_own(&store.join(LOCK));
+        }
+    }
+
     fn renew(&self) {
         if self.verify().is_ok() {
             // A failure shows as an old lock, which the next verification or run notices.
@@ -231,8 +265,19 @@ pub(crate) fn holder(files: &dyn Files, store: &Path) -> Option<LockHolder> {
     let content = files.read(&store.join(LOCK), LIMIT).ok()?;
     let record = serde_json::from_slice::<LockRecord>(&content).ok()?;
     let theirs = record.identity();
-    let dead = Identity::current().can_judge(&theirs) && !theirs.is_alive();
+    let dead = Identity::current().can_judge(&theirs) && theirs.is_alive() == Some(false);
     (!dead).then(|| record.holder())
+}
+
+/// Whether what keeps a run from taking the lock is something else in its place.
+fn no_lock(files: &dyn Files, path: &Path, error: &io::Error) -> bool {
+    error.kind() == ErrorKind::FileTooLarge
+        || matches!(files.kind(path), Ok(Some(kind)) if kind != EntryKind::File)
+}
+
+/// A file with an owner's record, from which its lock and claims are linked.
+fn candidate(store: &Path, owner: &str) -> PathBuf {
+    store.join(format!("{LOCK}.{owner}"))
 }
 
 fn seconds_now() -> f64 {

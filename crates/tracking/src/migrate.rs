@@ -69,7 +69,10 @@ pub(crate) fn migrate(
             Ok(moved)
         }
         Err(error) => {
-            let _ = reset::remove_store(&**files, &siblings.new);
+            // Unless another run took the store over: then it is that one's.
+            if lock.verify().is_ok() {
+                let _ = reset::remove_store(&**files, &siblings.new);
+            }
             Err(error)
         }
     }
@@ -140,6 +143,10 @@ pub(crate) fn finish_cut(
     let failed = |error| TrackingError::io(path, "completing a migration that was cut", error);
     let new = files.kind(&siblings.new).map_err(failed)?.is_some();
     let old = files.kind(&siblings.old).map_err(failed)?.is_some();
+    if files.kind(path).map_err(failed)?.is_some() {
+        // Another run has just put it there, so what was seen beside it tells nothing.
+        return Err(failed(io::ErrorKind::NotFound.into()));
+    }
     // Another run may stand between the two renames right now; its lock is in the new directory.
     let acquire = |at: &Path| match acquire(at) {
         Err(TrackingError::Locked { holder, .. }) => Err(TrackingError::Locked {
@@ -166,9 +173,7 @@ pub(crate) fn finish_cut(
         (true, false) => {
             // The store itself was removed by hand: what had been built from it is of no use.
             let (lock, _) = acquire(&siblings.new)?;
-            reset::empty_store(&**files, &siblings.new)?;
-            drop(lock);
-            reset::remove_store(&**files, &siblings.new)?;
+            reset::remove_locked(&**files, &siblings.new, lock)?;
             Ok(None)
         }
         (true, true) => {

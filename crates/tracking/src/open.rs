@@ -13,7 +13,7 @@ use crate::directory::{
 use crate::error::{remove_line, LayoutMismatch, Notice, TrackingError};
 use crate::files::Files;
 use crate::growth::GrowthRefusal;
-use crate::inspect::{broken_document, holds, inspect, locate, read_document, Found};
+use crate::inspect::{broken_document, holds, inspect, located, read_document, Found};
 use crate::layout::Layout;
 use crate::lock::Lock;
 use crate::metadata::{self, GroupDocument};
@@ -47,18 +47,18 @@ pub(crate) fn open(
     layout: &Layout,
     options: &OpenOptions,
 ) -> Result<Opened, TrackingError> {
-    let path = std::path::absolute(path)
-        .map_err(|error| TrackingError::io(path, "finding the current directory", error))?;
-    let (path, exists) = locate(&*options.files, &path)?;
-    let mut opening = Opening {
-        files: &options.files,
-        options,
-        layout,
-        path,
-        notices: Vec::new(),
-        unsynced: Vec::new(),
-    };
-    let lock = opening.enter(exists)?;
+    let (mut opening, lock) = located(&*options.files, path, |path, exists| {
+        let mut opening = Opening {
+            files: &options.files,
+            options,
+            layout,
+            path,
+            notices: Vec::new(),
+            unsynced: Vec::new(),
+        };
+        let lock = opening.enter(exists)?;
+        Ok((opening, lock))
+    })?;
     let with_hash = opening.settle(&lock)?;
     let chunks = opening.open_arrays(&lock, with_hash)?;
     let Opening {

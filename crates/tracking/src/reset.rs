@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::arrays::ArrayKind;
 use crate::chunk::read_all;
-use crate::directory::{array_document, chunk_path, Entry, Siblings, DOCUMENT};
+use crate::directory::{array_document, chunk_path, Entry, Siblings, DOCUMENT, LOCK};
 use crate::error::TrackingError;
 use crate::files::{EntryKind, Files};
-use crate::inspect::{broken_document, inspect, locate, read_document, Found};
+use crate::inspect::{broken_document, inspect, located, read_document, Found};
 use crate::lock::Lock;
 use crate::metadata::{self, GroupDocument};
 use crate::migrate;
@@ -26,9 +26,7 @@ pub fn reset(path: &Path, options: &OpenOptions) -> Result<bool, TrackingError> 
     let Some((path, lock)) = lock_existing(path, options)? else {
         return Ok(false);
     };
-    empty_store(&**files, &path)?;
-    drop(lock);
-    remove_store(&**files, &path)?;
+    remove_locked(&**files, &path, lock)?;
     Ok(true)
 }
 
@@ -91,22 +89,21 @@ fn lock_existing(
     options: &OpenOptions,
 ) -> Result<Option<(PathBuf, Lock)>, TrackingError> {
     let files = &options.files;
-    let path = std::path::absolute(path)
-        .map_err(|error| TrackingError::io(path, "finding the current directory", error))?;
-    let (path, exists) = locate(&**files, &path)?;
-    let siblings = Siblings::of(&path);
-    let acquire = |at: &Path| Lock::acquire(files, at, &options.identity, options.lock_timing);
-    if !exists {
-        let finished = migrate::finish_cut(files, &path, &siblings, acquire)?;
-        return Ok(finished.map(|(lock, _, _)| (path, lock)));
-    }
-    match inspect(&**files, &path, None)? {
-        Found::Nothing => return Ok(None),
-        Found::Store(group) => check_ours(&**files, &path, &group)?,
-    }
-    let (lock, _) = acquire(&path)?;
-    migrate::clear_cut(&**files, &path, &siblings)?;
-    Ok(Some((path, lock)))
+    located(&**files, path, |path, exists| {
+        let siblings = Siblings::of(&path);
+        let acquire = |at: &Path| Lock::acquire(files, at, &options.identity, options.lock_timing);
+        if !exists {
+            let finished = migrate::finish_cut(files, &path, &siblings, acquire)?;
+            return Ok(finished.map(|(lock, _, _)| (path, lock)));
+        }
+        match inspect(&**files, &path, None)? {
+            Found::Nothing => return Ok(None),
+            Found::Store(group) => check_ours(&**files, &path, &group)?,
+        }
+        let (lock, _) = acquire(&path)?;
+        migrate::clear_cut(&**files, &path, &siblings)?;
+        Ok(Some((path, lock)))
+    })
 }
 
 fn check_ours(files: &dyn Files, path: &Path, group: &GroupDocument) -> Result<(), TrackingError> {
@@ -146,6 +143,25 @@ pub(crate) fn empty_store(files: &dyn Files, path: &Path) -> Result<(), Tracking
         }
     }
     Ok(())
+}
+
+/// Removes a store whose lock is held. From when the lock is given back another run may make a new
+/// one there, so only an empty directory is removed then.
+pub(crate) fn remove_locked(
+    files: &dyn Files,
+    path: &Path,
+    lock: Lock,
+) -> Result<(), TrackingError> {
+    empty_store(files, path)?;
+    let failed = |error| TrackingError::io(path, "removing what is in it", error);
+    for name in files.list(path).map_err(failed)? {
+        // What runs left that were killed on their way to the lock.
+        if Entry::of(&name) == Entry::Lock && name != OsStr::new(LOCK) {
+            remove_file(files, &path.join(&name)).map_err(failed)?;
+        }
+    }
+    drop(lock);
+    remove_empty(files, path)
 }
 
 /// Removes a store that nobody may use any more, its lock and its directory.

@@ -7,8 +7,9 @@ mod support;
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bellis_tracking::{Files, Identity, LockTiming, OpenOptions, TrackingError, TrackingStore};
 use support::faulty::FaultyFiles;
@@ -42,6 +43,13 @@ fn abandoned(path: &Path) {
     let content = fs::read(path.join(LOCK)).unwrap();
     drop(store);
     fs::write(path.join(LOCK), content).unwrap();
+}
+
+/// Leaves the lock of a run that was killed before it wrote who it is.
+fn torn(path: &Path) {
+    let lock = fs::File::create(path.join(LOCK)).unwrap();
+    lock.set_modified(SystemTime::now() - Duration::from_secs(61))
+        .unwrap();
 }
 
 /// How many of these get the store when each of their steps waits for its turn.
@@ -103,6 +111,81 @@ fn of_many_that_find_a_dead_lock_one_wins() {
         );
         assert!(names_of_locks(&path).is_empty(), "seed {seed}");
     }
+}
+
+#[test]
+fn of_many_that_find_a_dead_lock_one_wins_on_any_file_system() {
+    for seed in 0..400 {
+        let scratch = Scratch::in_memory("race");
+        let path = scratch.join("store");
+        abandoned(&path);
+        if seed % 3 == 0 {
+            torn(&path);
+        }
+        let files = match seed % 2 {
+            0 => FaultyFiles::without_links(),
+            _ => FaultyFiles::losing_answers(),
+        };
+        let contenders = (0..3).map(|_| (files.clone(), Identity::current()));
+        assert_eq!(winners(&path, seed, contenders.collect()), 1, "seed {seed}");
+        assert!(names_of_locks(&path).is_empty(), "seed {seed}");
+    }
+}
+
+/// Runs several things at once, each of their steps in its turn.
+fn in_turns(seed: u64, files: &FaultyFiles, things: Vec<Box<dyn FnOnce(FaultyFiles) + Send>>) {
+    let turns = Arc::new(Turns::new(things.len(), seed));
+    std::thread::scope(|scope| {
+        for (thread, thing) in things.into_iter().enumerate() {
+            let files = files.clone().taking_turns(&turns, thread);
+            let turns = &turns;
+            scope.spawn(move || {
+                thing(files);
+                turns.leave(thread);
+            });
+        }
+    });
+}
+
+#[test]
+fn locks_that_are_given_back_while_others_come_have_one_owner_at_a_time() {
+    let mut most = 0;
+    for seed in 0..400 {
+        let scratch = Scratch::in_memory("race");
+        let path = &scratch.join("store");
+        abandoned(path);
+        if seed % 2 == 0 {
+            torn(path);
+        }
+        let (owners, won) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let things = (0..4).map(|_| {
+            let (path, owners, won) = (path.clone(), Arc::clone(&owners), Arc::clone(&won));
+            Box::new(move |files: FaultyFiles| {
+                match open(&path, Arc::new(files), Identity::current()) {
+                    Ok(mut store) => {
+                        assert_eq!(owners.fetch_add(1, SeqCst), 0, "seed {seed}");
+                        won.fetch_add(1, SeqCst);
+                        store.record_done(0, None).unwrap();
+                        store.flush().unwrap();
+                        owners.fetch_sub(1, SeqCst);
+                        store.close().unwrap();
+                    }
+                    Err(TrackingError::Locked { .. }) => {}
+                    Err(error) => panic!("seed {seed}: {error}"),
+                }
+            }) as Box<dyn FnOnce(FaultyFiles) + Send>
+        });
+        let files = match seed % 3 {
+            0 => FaultyFiles::without_links(),
+            _ => FaultyFiles::default(),
+        };
+        in_turns(seed, &files, things.collect());
+        let won = won.load(SeqCst);
+        assert!(won >= 1, "seed {seed}");
+        most = most.max(won);
+        assert!(names_of_locks(path).is_empty(), "seed {seed}");
+    }
+    assert!(most > 1, "one after the other never happened");
 }
 
 #[test]

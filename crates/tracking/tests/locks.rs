@@ -161,6 +161,70 @@ fn an_unreaped_process_is_dead() {
     child.wait().unwrap();
 }
 
+const VISITED: &str = "BELLIS_TEST_VISITED_STORE";
+
+/// Plays another user when this program was started for that, and does nothing in a normal run.
+#[test]
+fn another_user() {
+    if let Ok(store) = std::env::var(VISITED) {
+        match open(Path::new(&store), OpenOptions::default()) {
+            Err(TrackingError::Locked { .. }) => println!("it is locked"),
+            other => println!("it is not locked: {other:?}"),
+        }
+    }
+}
+
+/// Needs the right to mount. Without it the test says so and checks nothing.
+#[test]
+fn the_process_of_another_user_is_not_dead_for_being_hidden() {
+    let scratch = Scratch::new("hidden");
+    let path = scratch.join("store");
+    let store = open(&path, OpenOptions::default()).unwrap();
+    let script = "chmod -R a+rwX \"$2\" && mount -t proc -o hidepid=2 proc /proc && \
+        cd / && exec setpriv --reuid=65534 --regid=65534 --clear-groups \
+        \"$1\" --exact another_user --nocapture";
+    let output = std::process::Command::new("unshare")
+        .args(["--mount", "sh", "-c", script, "sh"])
+        .arg(std::env::current_exe().unwrap())
+        .arg(scratch.path())
+        .env(VISITED, &path)
+        .output();
+    let told = match output {
+        Ok(output) if output.status.success() => String::from_utf8(output.stdout).unwrap(),
+        other => return println!("not checked, processes can't be hidden here: {other:?}"),
+    };
+    assert!(told.contains("it is locked"), "{told}");
+    store.close().unwrap();
+}
+
+#[test]
+fn what_is_no_lock_is_not_taken_for_one() {
+    let scratch = Scratch::new("no-lock");
+    let path = scratch.join("store");
+    let lock = path.join(LOCK);
+    open(&path, OpenOptions::default())
+        .unwrap()
+        .close()
+        .unwrap();
+    let refused = || {
+        let error = open(&path, OpenOptions::default()).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("where the lock should be"), "{text}");
+        assert!(text.contains("rm -rf"), "{text}");
+    };
+    fs::create_dir(&lock).unwrap();
+    refused();
+    fs::remove_dir(&lock).unwrap();
+    std::os::unix::fs::symlink("/nowhere/at/all", &lock).unwrap();
+    refused();
+    fs::remove_file(&lock).unwrap();
+    fs::write(&lock, vec![b' '; 70_000]).unwrap();
+    refused();
+    fs::remove_file(&lock).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, &lock, 0o600.into()).unwrap();
+    refused();
+}
+
 #[test]
 fn elsewhere_age_decides() {
     for identity in [elsewhere(), other_namespace()] {

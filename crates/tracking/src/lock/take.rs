@@ -4,8 +4,14 @@
 //! A dead one is replaced by the run that holds the *claim* on it, a file whose name follows from
 //! the dead lock's content and that only one can make. A claim is a lock of its own: who dies with
 //! one is followed by the run that makes the claim on that claim. With its claim in hand a run looks
-//! again whether what it found dead is still there; claims go away after the lock was replaced, so a
-//! run that comes late with an old judgement sees another lock and starts anew.
+//! again whether what it found dead is still there and still dead; claims go away after the lock was
+//! replaced, so a run that comes late with an old judgement sees another lock and starts anew. An
+//! owner gives its lock back with the claim on it in hand, too, so that it never removes the lock of
+//! a run that took it for dead.
+//!
+//! On network file systems the answer to a request may get lost, and the client asks again: a file
+//! that was made seems to have been there before, one that was renamed seems to be missing. So what
+//! counts is whose record is in the file.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -82,10 +88,30 @@ impl Contender<'_> {
                 },
             }
         }
-        Err(io::Error::new(
-            ErrorKind::ResourceBusy,
-            "the lock changes all the time",
-        ))
+        Err(io::Error::other("the lock changes all the time"))
+    }
+
+    /// Removes this run's lock, unless another run is just taking it over.
+    pub(super) fn give_back(&self) -> io::Result<()> {
+        let path = self.store.join(LOCK);
+        let claim = self.claim_on(self.content);
+        if !self.place(&claim)? {
+            let found = self.find(&claim)?;
+            if let Some(Verdict::Live(_)) = found.map(|claim| self.judge(&claim)).transpose()? {
+                return Ok(());
+            }
+            return self.remove_own(&path);
+        }
+        let removed = self.remove_own(&path);
+        let _ = self.files.remove_file(&claim);
+        removed
+    }
+
+    pub(super) fn remove_own(&self, path: &Path) -> io::Result<()> {
+        if self.is_ours(path)? {
+            self.files.remove_file(path)?;
+        }
+        Ok(())
     }
 
     /// Puts this run's lock in the place of a dead one, if the claim on it can be had.
@@ -109,7 +135,7 @@ impl Contender<'_> {
             };
             match self.judge(&claim)? {
                 Verdict::Dead(_) => dead.push(claim),
-                Verdict::Live(holder) if self.all_as_found(&dead)? => {
+                Verdict::Live(holder) if self.all_still_dead(&dead)? => {
                     return Ok(Replaced::Claimed(holder));
                 }
                 Verdict::Live(_) | Verdict::Gone => return Ok(Replaced::Changed),
@@ -119,25 +145,37 @@ impl Contender<'_> {
     }
 
     fn replace_claimed(&self, path: &Path, dead: &[Found]) -> io::Result<Replaced> {
-        if !self.all_as_found(dead)? {
+        if !self.all_still_dead(dead)? {
             return Ok(Replaced::Changed);
         }
-        self.files.rename(self.candidate, path)?;
-        Ok(Replaced::Ours)
+        match self.files.rename(self.candidate, path) {
+            Err(error) if !self.is_ours(path)? => Err(error),
+            _ => Ok(Replaced::Ours),
+        }
     }
 
-    fn all_as_found(&self, files: &[Found]) -> io::Result<bool> {
+    /// Looks again at what was found dead. The same content isn't enough: of two locks that were cut
+    /// before their record was written, one may be dead and the other just being made.
+    fn all_still_dead(&self, files: &[Found]) -> io::Result<bool> {
         for file in files {
-            let now = self.find(&file.path)?;
-            if now.is_none_or(|now| now.content != file.content) {
+            let dead = match self.find(&file.path)? {
+                Some(now) if now.content == file.content => self.judge(&now)?,
+                _ => return Ok(false),
+            };
+            if !matches!(dead, Verdict::Dead(_)) {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// Name of the claim on a dead lock or claim with this content. Its owner's random id is in the
-    /// content, so a name never means two of them.
+    fn is_ours(&self, path: &Path) -> io::Result<bool> {
+        let found = self.find(path)?;
+        Ok(found.is_some_and(|found| found.content == self.content))
+    }
+
+    /// Name of the claim on a dead lock or claim with this content, in which its owner's random id
+    /// is.
     fn claim_on(&self, content: &[u8]) -> PathBuf {
         let digest = Sha256::digest(content);
         let tag: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -152,7 +190,7 @@ impl Contender<'_> {
         };
         match linked {
             Ok(()) => Ok(true),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => self.is_ours(at),
             Err(error) => Err(error),
         }
     }
@@ -181,11 +219,12 @@ impl Contender<'_> {
         if let Some(record) = &record {
             let theirs = record.identity();
             if self.identity.can_judge(&theirs) {
-                return Ok(if theirs.is_alive() {
-                    Verdict::Live(holder)
-                } else {
-                    Verdict::Dead(holder)
-                });
+                match theirs.is_alive() {
+                    Some(true) => return Ok(Verdict::Live(holder)),
+                    Some(false) => return Ok(Verdict::Dead(holder)),
+                    // As for one elsewhere, the age decides.
+                    None => {}
+                }
             }
         }
         // Both times come from the clock of the file system, whatever the clocks of the machines say.

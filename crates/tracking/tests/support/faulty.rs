@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
@@ -71,12 +71,30 @@ struct State {
     /// Fails these operations on paths that contain the text.
     fault: Option<(Operation, String, i32)>,
     log: Vec<(Operation, PathBuf)>,
+    visit: Option<Visit>,
+}
+
+/// What happens in between, before one of the next operations.
+struct Visit {
+    /// Operations until then.
+    after: u64,
+    what: Box<dyn FnOnce() + Send>,
+}
+
+impl std::fmt::Debug for Visit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "visit after {}", self.after)
+    }
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct FaultyFiles {
     state: Arc<Mutex<State>>,
     mapping_is_unsafe: bool,
+    /// As on a file system without hard links.
+    has_no_links: bool,
+    /// As on a network where answers get lost: what was done is asked for again, and fails then.
+    loses_answers: bool,
     /// The turns that its operations wait for, and the thread that makes them.
     turns: Option<(Arc<Turns>, usize)>,
 }
@@ -111,6 +129,22 @@ impl FaultyFiles {
         }
     }
 
+    /// There are no hard links, and a file exists for a moment before its content.
+    pub fn without_links() -> Self {
+        Self {
+            has_no_links: true,
+            ..Self::default()
+        }
+    }
+
+    /// Files are linked, and locks renamed, but that fails.
+    pub fn losing_answers() -> Self {
+        Self {
+            loses_answers: true,
+            ..Self::default()
+        }
+    }
+
     /// All files count as lying on a network file system.
     pub fn without_mapping() -> Self {
         Self {
@@ -128,6 +162,17 @@ impl FaultyFiles {
         self.state.lock().unwrap().fault = None;
     }
 
+    /// Does something before the operation `after` from now, counted from 0.
+    pub fn visit(&self, after: u64, what: impl FnOnce() + Send + 'static) {
+        let what = Box::new(what);
+        self.state.lock().unwrap().visit = Some(Visit { after, what });
+    }
+
+    /// Whether the visit is still to come.
+    pub fn is_expecting(&self) -> bool {
+        self.state.lock().unwrap().visit.is_some()
+    }
+
     pub fn was_cut(&self) -> bool {
         self.state.lock().unwrap().is_cut
     }
@@ -143,6 +188,15 @@ impl FaultyFiles {
     fn at(&self, operation: Operation, path: &Path) -> io::Result<()> {
         if let Some((turns, thread)) = &self.turns {
             turns.wait(*thread);
+        }
+        let visit = self.state.lock().unwrap().visit.take();
+        match visit {
+            Some(Visit { after: 0, what }) => what(),
+            Some(later) => {
+                let after = later.after - 1;
+                self.state.lock().unwrap().visit = Some(Visit { after, ..later });
+            }
+            None => {}
         }
         let mut state = self.state.lock().unwrap();
         state.log.push((operation, path.to_owned()));
@@ -231,7 +285,15 @@ impl Files for FaultyFiles {
             }
             return Err(error);
         }
-        SystemFiles.create(path, content)?;
+        if self.has_no_links {
+            let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+            if let Some((turns, thread)) = &self.turns {
+                turns.wait(*thread);
+            }
+            file.write_all(content)?;
+        } else {
+            SystemFiles.create(path, content)?;
+        }
         self.is_unsynced(path);
         Ok(())
     }
@@ -260,12 +322,22 @@ impl Files for FaultyFiles {
                 Err(_) => path,
             })
             .collect();
+        if self.loses_answers && to.ends_with("bellis.lock") {
+            return Err(io::ErrorKind::NotFound.into());
+        }
         Ok(())
     }
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.at(Operation::Link, to)?;
-        SystemFiles.link(from, to)
+        if self.has_no_links {
+            return Err(rustix::io::Errno::PERM.into());
+        }
+        SystemFiles.link(from, to)?;
+        if self.loses_answers {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        Ok(())
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
