@@ -59,3 +59,9 @@ test('a worker loads what it needs to run blocks, and no more', (t) => {
 		'worker/worker-task.ts',
 	]);
 });
+
+test('ARCHITECTURE.md says how many modules that is', (t) => {
+	const text = readFileSync(new URL('../ARCHITECTURE.md', source), 'utf8');
+	const modules = loadedWith('worker/entry.ts').filter((path) => path.endsWith('.ts'));
+	t.true(text.includes(`: ${modules.length} modules,`), `${modules.length} modules`);
+});

@@ -33,7 +33,7 @@ export interface RunOptions {
 	progress?: boolean | ProgressObserver | undefined;
 	/** Whether the summary is printed at the end. Default true. */
 	summary?: boolean | undefined;
-	/** Address that workers connect to: `'auto'` or a name for those on other machines. Default: this machine only. */
+	/** Address that workers connect to: `'auto'` or a name for those on other machines. Default: `BELLIS_HOST`, else this machine only. */
 	host?: string | undefined;
 	/** Ends the run when it aborts; the run then rejects with its reason. */
 	signal?: AbortSignal | undefined;
