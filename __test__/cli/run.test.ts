@@ -64,7 +64,14 @@ for (const [signal, expected] of [
 			});
 		});
 		await Promise.race([running, run.result]);
+		const told = new Promise<void>((resolve) => {
+			run.stderr?.on('data', (text: string) => {
+				if (text.includes(`bellis ${signal}: no more blocks are handed out`)) resolve();
+			});
+		});
 		run.kill(signal);
+		// Not before the driver has taken note: the worker would be given more.
+		await Promise.race([told, run.result]);
 		writeFileSync(gate, '');
 		const { code, stdout, stderr } = await run.result;
 		t.is(code, expected);

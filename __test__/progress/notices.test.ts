@@ -4,6 +4,7 @@ import {
 	noBlocksText,
 	resumedText,
 	shellWord,
+	stoppingText,
 	uncoveredRimText,
 } from '../../src/progress/notices.ts';
 
@@ -24,6 +25,26 @@ test('a resumed task says how many blocks were skipped and how to start afresh',
 	t.is(
 		resumedText({ ...resumed, storePath: null, hasCheck: true, soFar: true }),
 		'skipped 40 of 64 blocks so far (by checkFunction)',
+	);
+});
+
+test('a run that was asked to stop says what comes next', (t) => {
+	const stopping = { signal: 'SIGINT', graceMs: 5_000, serial: false };
+	t.is(
+		stoppingText(stopping),
+		'SIGINT: no more blocks are handed out, and those that are running have 5.0 s to finish; another signal ends them at once',
+	);
+	t.is(
+		stoppingText({ ...stopping, signal: null, graceMs: 250 }),
+		'aborted: no more blocks are handed out, and those that are running have 250.0 ms to finish',
+	);
+	t.is(
+		stoppingText({ ...stopping, graceMs: 0 }),
+		'SIGINT: no more blocks are handed out, and those that are running are ended',
+	);
+	t.is(
+		stoppingText({ ...stopping, signal: 'SIGTERM', serial: true }),
+		'SIGTERM: the run ends after the block that is running',
 	);
 });
 

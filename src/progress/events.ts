@@ -40,7 +40,7 @@ export type RunEvent =
 			readonly type: 'notice';
 			readonly time: number;
 			readonly level: 'info' | 'warning';
-			/** Stable name of the kind of notice, such as `resumed`, `waiting`, `no-blocks`, `half-budget`. */
+			/** Stable name of the kind of notice, such as `resumed`, `waiting`, `no-blocks`, `half-budget`, `stopping`. */
 			readonly code: string;
 			/** Null when it concerns no single task. */
 			readonly taskId: string | null;

@@ -4,6 +4,7 @@
 import { FIT_RULES, type Fit } from '../fit.js';
 import { type CoverageLayout, intervalsText, uncoveredIntervals } from '../report/coverage.js';
 import { plainJson, plainName } from '../report/plain-text.js';
+import { formatDuration } from '../report/quantity.js';
 
 /** What is known of the blocks that a task skipped. */
 export interface ResumedTask {
@@ -53,6 +54,28 @@ export function uncoveredRimText(layout: CoverageLayout): string | null {
 	const intervals = uncoveredIntervals(layout);
 	if (intervals.length === 0 || layout.blockGridShape.some((count) => count === 0)) return null;
 	return `no block writes ${intervalsText(intervals)}, where a whole block doesn't fit; fit: 'shrink' or 'overhang' covers it`;
+}
+
+/** What is known of a run that was asked to stop. */
+export interface StoppingRun {
+	/** Name of the signal; null for an `AbortSignal`. */
+	readonly signal: string | null;
+	/** Milliseconds that running blocks have to finish. */
+	readonly graceMs: number;
+	/** Whether blocks run in this process, where nobody can end them. */
+	readonly serial: boolean;
+}
+
+/** That the request to stop has arrived, and what comes next: otherwise nothing seems to happen. */
+export function stoppingText({ signal, graceMs, serial }: StoppingRun): string {
+	const why = signal ?? 'aborted';
+	if (serial) return `${why}: the run ends after the block that is running`;
+	const sooner = signal === null ? '' : '; another signal ends them at once';
+	const grace =
+		graceMs > 0
+			? `those that are running have ${formatDuration(graceMs / 1000)} to finish${sooner}`
+			: 'those that are running are ended';
+	return `${why}: no more blocks are handed out, and ${grace}`;
 }
 
 /** A word as a shell takes it: in one line, and without what acts on a terminal, as bash and zsh write such words. */

@@ -6,6 +6,7 @@ import type { NativeRunConfig, NativeRunResult } from '../native.js';
 import { displayOrder, type Pipeline, type PipelinePart, readPipeline } from '../pipeline.js';
 import { showsColours, symbolPaint } from '../progress/colours.js';
 import { endReading } from '../progress/events.js';
+import { stoppingText } from '../progress/notices.js';
 import { parsedDetails } from '../report/error-text.js';
 import type { RunReport } from '../report/run-report.js';
 import { renderSummary } from '../report/summary.js';
@@ -149,8 +150,17 @@ class Execution {
 		const apply = (stage: ReturnType<StopRequest['onAbort']>) => {
 			if (stage === null) return;
 			this.#feed.stopping = true;
-			if (stage === 'kill') driver.kill();
-			else driver.interrupt(this.#stop.signal ?? 'aborted');
+			if (stage === 'kill') return driver.kill();
+			driver.interrupt(this.#stop.signal ?? 'aborted');
+			this.#feed.onNotice(null, {
+				level: 'info',
+				code: 'stopping',
+				message: stoppingText({
+					signal: this.#stop.signal,
+					graceMs: this.#options.shutdownGraceMs,
+					serial: !this.#options.multiprocessing,
+				}),
+			});
 		};
 		const onAbort = () => apply(this.#stop.onAbort());
 		signal?.addEventListener('abort', onAbort, { once: true });
