@@ -1,6 +1,6 @@
 /**
  * What a run hands to its summary: plain data, no handles. Durations are seconds, sizes bytes.
- * The quantities are those of daisy's run report: startup (start of a worker to its first block, queueing
+ * The quantities are those of daisy's run report: startup (start of a worker to its first request for a block, queueing
  * included), idle (gap before each block), compute (round trip of a block, failed attempts included),
  * teardown (shutdown reply to exit).
  */
@@ -23,7 +23,7 @@ export type WorkerExitKind = 'clean' | 'error' | 'running';
 /** One worker's part of a run. */
 export interface WorkerReport {
 	readonly workerId: number;
-	/** Seconds from start to first block; null for a worker that never asked for one. */
+	/** Seconds from start to the first request for a block; null for a worker that never asked for one. */
 	readonly startupSeconds: number | null;
 	/** Blocks it ran, failed attempts included. */
 	readonly blocks: number;

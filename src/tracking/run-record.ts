@@ -57,7 +57,7 @@ export interface RunRecord {
 		starts: number;
 		restarts: number;
 		failures: number;
-		/** One sample for each worker that got a block. */
+		/** One sample for each worker that asked for a block. */
 		startup: RecordedDistribution;
 		/** One sample for each block, failed attempts included. */
 		idle: RecordedDistribution;
@@ -71,7 +71,7 @@ export interface RunRecord {
 
 /** One worker in a line of `runs.jsonl`. */
 export interface RecordedWorker {
-	/** From its start to its first block, queueing included. */
+	/** From its start to its first request for a block, queueing included. */
 	startup: number | null;
 	/** Failed attempts included. */
 	blocks: number;

@@ -71,7 +71,7 @@ export interface ReportedResources {
 export interface ReportedWorker {
 	/** Its number, unique in the run. */
 	readonly workerId: number;
-	/** From its start to its first block, queueing included; null when it never got one. */
+	/** From its start to its first request for a block, queueing included; null when it never asked for one. */
 	readonly startup: number | null;
 	/** Failed attempts included. */
 	readonly blocks: number;
@@ -95,7 +95,7 @@ export interface ReportedWorkers {
 	readonly restarts: number;
 	/** Workers that ended with an error. */
 	readonly failures: number;
-	/** Over the workers that got a block. */
+	/** Over the workers that asked for a block. */
 	readonly startup: Distribution;
 	/** Over the blocks, failed attempts included. */
 	readonly idle: Distribution;
