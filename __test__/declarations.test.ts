@@ -36,18 +36,20 @@ async function compiles(t: ExecutionContext, settings: string): Promise<void> {
 	await t.notThrowsAsync(tsc.catch((error) => Promise.reject(new Error(error.stdout))));
 }
 
-/** The declarations of a class or an interface whose line before says nothing of them, by name. */
+/** What of a name's declarations has no description in the line before, by name. */
 function undescribed(file: string, name: string): string[] {
 	const lines = readFileSync(join(root, file), 'utf8').split('\n');
 	const head = new RegExp(
 		`^export (?:declare )?(?:abstract )?(class|interface|function|const|type) ${name}\\b`,
 	);
-	const at = lines.findIndex((line) => head.test(line));
-	const missing = lines[at - 1]?.endsWith('*/') ? [] : [name];
+	// An editor shows the description of the one form of an overloaded function that is called.
+	const heads = lines.flatMap((line, i) => (head.test(line) ? [i] : []));
+	const missing = heads.filter((i) => !lines[i - 1]!.endsWith('*/')).map(() => name);
+	const at = heads[0] ?? -1;
+	if (at < 0) return [name];
 	const [, kind] = head.exec(lines[at] ?? '') ?? [];
 	if (kind !== 'class' && kind !== 'interface') return missing;
 	const end = lines.indexOf('}', at);
-	let before = '';
 	for (let i = at + 1; i < end; i++) {
 		// What is private, made by `new` or by a symbol, or inherits its description, needs none.
 		if (
@@ -60,8 +62,7 @@ function undescribed(file: string, name: string): string[] {
 			lines[i]!,
 		);
 		if (!member) continue;
-		if (!lines[i - 1]!.endsWith('*/') && member[1] !== before) missing.push(`${name}.${member[1]}`);
-		before = member[1]!;
+		if (!lines[i - 1]!.endsWith('*/')) missing.push(`${name}.${member[1]}`);
 	}
 	return missing;
 }

@@ -377,7 +377,7 @@ export function bellisErrorOf(
 }
 
 /**
- * Whether `error` was thrown by bellis; with a `code`, whether it is of that kind.
+ * Whether `error` was thrown by bellis and is of the kind that `code` names.
  *
  * @example
  * if (isBellisError(error, 'ERR_BELLIS_VALIDATION')) console.log(error.path)
@@ -386,6 +386,7 @@ export function isBellisError<Code extends BellisErrorCode>(
 	error: unknown,
 	code: Code,
 ): error is BellisErrorByCode[Code];
+/** Whether `error` was thrown by bellis, of whichever kind. */
 export function isBellisError(error: unknown): error is BellisErrorByCode[BellisErrorCode];
 export function isBellisError(error: unknown, code?: BellisErrorCode): boolean {
 	return (

@@ -7,7 +7,7 @@ import type { RunReport, TaskRunReport } from './run-report.js';
 
 /** How a summary is written. */
 export interface SummaryOptions {
-	/** Failures shown a task, from the first task that failed on. Default 1. */
+	/** Failures shown, from the first task that failed on. Default 1. */
 	readonly failuresShown?: number;
 	/** Columns of the terminal; the worker table drops its per-block columns where it wouldn't fit. Default: no limit, as in a file. */
 	readonly columns?: number;

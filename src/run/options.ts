@@ -49,7 +49,7 @@ export interface RunOptions {
 	 * it returns: SIGQUIT (Ctrl-\) or SIGKILL end the process; what finished is on record.
 	 */
 	shutdownGraceMs?: number | undefined;
-	/** Failures of a task that the summary shows; the rest is counted. Default 1. */
+	/** Failures that the summary shows, from the first failed task on; the rest is counted. Default 1. */
 	failuresShown?: number | undefined;
 	/** Whether the result holds the tasks' states in place of a boolean. Default false. */
 	returnStates?: boolean | undefined;
