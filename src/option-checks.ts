@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { ValidationError } from './errors.js';
+import type { TextSink } from './lenient-write.js';
 import type { Check } from './option-table.js';
 import { showValue } from './show-value.js';
 
@@ -81,6 +82,13 @@ export const anyFunction: Check<Function> = (value, path) => {
 };
 
 /** A list of strings. */
+/** Something with a method `write`, such as a stream. */
+export const textSink: Check<TextSink> = (value, path) => {
+	const { write } = (value ?? {}) as Partial<TextSink>;
+	if (typeof write !== 'function') throw refusal(path, 'a stream, or anything with write', value);
+	return value as TextSink;
+};
+
 export const strings: Check<readonly string[]> = (value, path) => {
 	if (!Array.isArray(value)) throw refusal(path, 'an array of strings', value);
 	for (const [i, entry] of value.entries()) {

@@ -53,6 +53,14 @@ async function gone(pid: number): Promise<void> {
 	while (lives(pid)) await new Promise((resolve) => setImmediate(resolve));
 }
 
+test('options that it has not are refused', (t) => {
+	t.throws(() => new LocalLauncher({ wrp: ['nice'] } as object), {
+		code: 'ERR_BELLIS_VALIDATION',
+		message: 'wrp is no launcher option: did you mean wrap?',
+	});
+	t.throws(() => new LocalLauncher({ wrap: 'nice' as never }), { message: /^wrap must be / });
+});
+
 test('stdout and stderr go to their files, after a header and appended to what was there', async (t) => {
 	const dir = folder(t);
 	const logs = { out: join(dir, 'deep/worker_3.out'), err: join(dir, 'deep/worker_3.err') };

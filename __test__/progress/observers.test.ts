@@ -3,8 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
+import { BarsObserver } from '../../src/progress/bars.ts';
 import { deliver, RunEvents } from '../../src/progress/events.ts';
 import { JsonProgressObserver } from '../../src/progress/json-observer.ts';
+import { LinesObserver } from '../../src/progress/lines.ts';
 import { counts } from './counts.ts';
 
 const states = {
@@ -67,6 +69,39 @@ test('a run without tasks writes no JSON, and no blank line either', (t) => {
 	observer.onStart({});
 	observer.onFinish({});
 	t.is(written.join(''), '');
+});
+
+test('what observers are made of is checked at once, since a run swallows their errors', (t) => {
+	const refused: [make: () => unknown, message: string][] = [
+		[
+			() => new JsonProgressObserver({ pth: 'x' } as object),
+			'pth is no option of JsonProgressObserver: did you mean path?',
+		],
+		[
+			() => new JsonProgressObserver({ stream: 5 as never }),
+			'stream must be a stream, or anything with write, not 5',
+		],
+		[() => new JsonProgressObserver({ path: '' }), "path must be a path, not ''"],
+		[
+			() => new JsonProgressObserver('x' as never),
+			"options must be an object with options, not 'x'",
+		],
+		[
+			() => new LinesObserver(undefined as never),
+			'stream must be a stream, or anything with write, not undefined',
+		],
+		[
+			() => new BarsObserver({} as never),
+			'terminal must be a stream, or anything with write, not {}',
+		],
+		[
+			() => new BarsObserver(process.stderr, { color: false } as object),
+			'color is no option of BarsObserver: did you mean colour?',
+		],
+	];
+	for (const [make, message] of refused) {
+		t.throws(make, { code: 'ERR_BELLIS_VALIDATION', message }, message);
+	}
 });
 
 test('only an observer on stdout claims stdout', (t) => {

@@ -92,6 +92,11 @@ test('failed blocks: listed, counted and forgotten by task and by path; done one
 	// attempts of all runs add up
 	t.false(await runBlockwise(task, scratch.quiet));
 	t.is((await task.failedBlocks())[0]!.attempts, 4);
+	// A slip must not cost the whole store.
+	await t.throwsAsync(store.reset({ faild: true } as object), {
+		code: 'ERR_BELLIS_VALIDATION',
+		message: 'faild is no option: did you mean failed?',
+	});
 	t.is(await store.reset({ failed: true }), trackingPath);
 	t.like(await task.status(), { done: 2, failed: 0, failedAttempts: 0 });
 	// repaired, only what failed runs

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { writeLeniently } from '../lenient-write.js';
+import { strings } from '../option-checks.js';
+import { option, readOptions } from '../option-table.js';
 import { plainName } from '../report/plain-text.js';
 import { exitWords } from './exit-words.js';
 import type { Exit, Handle, Launcher, LaunchSpec } from './launcher.js';
@@ -17,6 +19,8 @@ export interface LocalLauncherOptions {
 	readonly wrap?: readonly string[] | undefined;
 }
 
+const OPTIONS = { wrap: option<readonly string[]>(strings, []) };
+
 /**
  * Starts a worker as a process of this machine, in a process group of its own: an interrupt from the
  * terminal reaches the driver alone, and stopping a worker ends what it started too.
@@ -24,8 +28,9 @@ export interface LocalLauncherOptions {
 export class LocalLauncher implements Launcher {
 	readonly #wrap: readonly string[];
 
+	/** @throws ValidationError for an unknown option */
 	constructor(options: LocalLauncherOptions = {}) {
-		this.#wrap = options.wrap ?? [];
+		this.#wrap = readOptions(options, OPTIONS, { what: 'launcher option' }).wrap;
 	}
 
 	/** Starts the worker's process; rejects when it can't be started. */

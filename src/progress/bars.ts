@@ -1,4 +1,6 @@
 import { writeLeniently } from '../lenient-write.js';
+import { anyFunction, boolean, textSink } from '../option-checks.js';
+import { type Check, option, readOptions } from '../option-table.js';
 import { BarArea } from './bar-area.js';
 import { barLine, progressSymbol } from './bar-line.js';
 import { symbolPaint } from './colours.js';
@@ -15,6 +17,13 @@ export interface BarsOptions {
 	readonly now?: (() => number) | undefined;
 }
 
+const monotonicSeconds = () => performance.now() / 1000;
+
+const OPTIONS = {
+	colour: option(boolean, true),
+	now: option(anyFunction as Check<unknown> as Check<() => number>, monotonicSeconds),
+};
+
 /**
  * One bar a task on a terminal, in display order, redrawn a few times a second; other output on the same terminal is kept
  * above them. Where there are more tasks than rows, unfinished ones are shown first and the rest is counted.
@@ -30,11 +39,13 @@ export class BarsObserver implements ProgressObserver {
 	#started = 0;
 	#runIsOver = false;
 
-	/** @param terminal the stream to draw on */
-	constructor(
-		terminal: NodeJS.WriteStream,
-		{ colour = true, now = () => performance.now() / 1000 }: BarsOptions = {},
-	) {
+	/**
+	 * @param terminal the stream to draw on
+	 * @throws ValidationError for no stream or an unknown option: a run would swallow it
+	 */
+	constructor(terminal: NodeJS.WriteStream, options: BarsOptions = {}) {
+		textSink(terminal, 'terminal');
+		const { colour, now } = readOptions(options, OPTIONS, { what: 'option of BarsObserver' });
 		this.#terminal = terminal;
 		this.#now = now;
 		this.#paint = symbolPaint(colour);

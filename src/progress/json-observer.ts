@@ -1,30 +1,39 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { ValidationError } from '../errors.js';
 import { type TextSink, writeLeniently } from '../lenient-write.js';
+import { anyFunction, filePath, textSink } from '../option-checks.js';
+import { type Check, optional, type Resolved, readOptions } from '../option-table.js';
 import { type Counts, entriesOf, type ProgressObserver } from './observer.js';
 
 /** Where the lines go: a file, or a stream; by default stdout. */
 export interface JsonProgressOptions {
 	/** A file to write (overwritten), closed when the run ends. */
-	readonly path?: string | undefined;
+	readonly path?: string | URL | undefined;
 	/** Anything with `write`; not closed. */
 	readonly stream?: TextSink | undefined;
 	/** Seconds since the UNIX epoch; for tests. */
 	readonly now?: (() => number) | undefined;
 }
 
+const OPTIONS = {
+	path: optional(filePath),
+	stream: optional(textSink),
+	now: optional(anyFunction as Check<unknown> as Check<() => number>),
+};
+
 /**
  * Writes one JSON line per task and event, with daisy's field names: `t`, `event` (`start`, `progress`, `finish`), `task`,
  * `total`, `ready`, `processing`, `completed`, `skipped`, `failed`, `orphaned`, `restarts`, `failures` (workers that failed).
  *
- * @throws ValidationError when both `path` and `stream` are given, and for a path that can't be written.
+ * @throws ValidationError when both `path` and `stream` are given, for a path that can't be written and for unknown options.
  */
 export class JsonProgressObserver implements ProgressObserver {
-	readonly #options: JsonProgressOptions;
+	readonly #options: Resolved<typeof OPTIONS>;
 	readonly #now: () => number;
 	#file: number | null = null;
 
-	constructor(options: JsonProgressOptions = {}) {
+	constructor(given: JsonProgressOptions = {}) {
+		const options = readOptions(given, OPTIONS, { what: 'option of JsonProgressObserver' });
 		if (options.path !== undefined && options.stream !== undefined) {
 			throw new ValidationError('give JsonProgressObserver a path or a stream, not both', {
 				path: 'path',

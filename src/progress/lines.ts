@@ -1,4 +1,5 @@
 import { type TextSink, writeLeniently } from '../lenient-write.js';
+import { textSink } from '../option-checks.js';
 import { plainName } from '../report/plain-text.js';
 import { counted } from '../report/quantity.js';
 import { type BarLine, ended, progressSymbol, remaining } from './bar-line.js';
@@ -42,13 +43,14 @@ export class LinesObserver implements ProgressObserver {
 	 * @param stream where lines go
 	 * @param now seconds; for tests
 	 * @param repeat for tests
+	 * @throws ValidationError for no stream: a run would swallow it
 	 */
 	constructor(
 		stream: TextSink,
 		now: () => number = () => performance.now() / 1000,
 		repeat: Repeat = repeatOnTimer,
 	) {
-		this.#stream = stream;
+		this.#stream = textSink(stream, 'stream');
 		this.#now = now;
 		this.#repeat = repeat;
 	}

@@ -12,7 +12,8 @@ import {
 	storeResetFailed,
 	storeStatus,
 } from '../native-tracking.js';
-import { filePath } from '../option-checks.js';
+import { boolean, filePath } from '../option-checks.js';
+import { option, readOptions } from '../option-table.js';
 import { readReport } from './read-report.js';
 import type { BlockRecord, TaskReport } from './task-report.js';
 
@@ -55,6 +56,8 @@ export interface StoreResetOptions {
 	/** Forget the failed attempts of blocks that aren't done, and keep everything else. Default false. */
 	failed?: boolean | undefined;
 }
+
+const RESET_OPTIONS = { failed: option(boolean, false) };
 
 /** What is known of a store's task. */
 interface KnownTask {
@@ -159,11 +162,13 @@ export class TrackingStore {
 	 * to a tracking store is removed.
 	 *
 	 * @returns its path; null when there was none
+	 * @throws ValidationError for an unknown option, before anything is forgotten
 	 * @throws StoreLockedError while a run holds it
 	 * @throws StoreError when the directory is no tracking store
 	 */
 	async reset(options: StoreResetOptions = {}): Promise<string | null> {
-		if (options.failed !== true) return (await storeReset(this.path)) ? this.path : null;
+		const { failed } = readOptions(options, RESET_OPTIONS, { what: 'option' });
+		if (!failed) return (await storeReset(this.path)) ? this.path : null;
 		if ((await storeStatus(this.path, this.#spec)) === null) return null;
 		await storeResetFailed(this.path);
 		return this.path;
