@@ -39,6 +39,16 @@ test.serial(
 	},
 );
 
+test.serial('a listener for one time stays one', async (t) => {
+	let times = 0;
+	process.once('SIGHUP', () => times++);
+	watchStopSignals(() => {})();
+	t.is(process.listenerCount('SIGHUP'), 1);
+	await raise('SIGHUP');
+	t.is(times, 1);
+	t.is(process.listenerCount('SIGHUP'), 0);
+});
+
 test('exit codes are those of a shell', (t) => {
 	t.deepEqual((['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map(exitCodeOf), [130, 143, 129]);
 });

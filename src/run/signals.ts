@@ -33,7 +33,8 @@ export function exitCodeOf(signal: StopSignal): number {
 
 function takeOver(): void {
 	for (const signal of STOP_SIGNALS) {
-		earlier.set(signal, process.listeners(signal) as ((signal: NodeJS.Signals) => void)[]);
+		// raw ones, so that those for one time stay so
+		earlier.set(signal, process.rawListeners(signal) as ((signal: NodeJS.Signals) => void)[]);
 		process.removeAllListeners(signal);
 		process.on(signal, tell);
 	}
