@@ -7,7 +7,7 @@ import type { RunOrder } from '../../src/run/options.js';
 import { runBlockwise } from '../../src/run/run-blockwise.js';
 import { Server } from '../../src/run/server.js';
 import { Scheduler } from '../../src/scheduler.js';
-import { line, Scratch } from './scratch.js';
+import { fixture, line, Scratch } from './scratch.js';
 
 const serial = { multiprocessing: false } as const;
 
@@ -29,6 +29,27 @@ test('the first error is thrown unchanged, with its own stack, and nothing runs 
 	const error = await t.throwsAsync(runBlockwise(task, { ...scratch.quiet, ...serial }));
 	t.is(error, boom);
 	t.deepEqual(seen, [0, 1, 2]);
+});
+
+test('a teardown that throws hides neither the error before it nor the teardown after it', async (t) => {
+	const scratch = new Scratch(t);
+	const make = (taskId: string, failBlock: boolean) =>
+		line(
+			scratch,
+			1,
+			{},
+			{
+				taskId,
+				processFunction: fixture('hooks.js'),
+				config: { calls: scratch.calls, failBlock, failTeardown: true },
+			},
+		);
+	const run = runBlockwise([make('a', false), make('b', true)], { ...scratch.quiet, ...serial });
+	await t.throwsAsync(run, { message: 'bad block' });
+	t.deepEqual(scratch.lines().slice(-2), ['teardown', 'teardown']);
+	await t.throwsAsync(runBlockwise(make('c', false), { ...scratch.quiet, ...serial }), {
+		message: 'no way back',
+	});
 });
 
 test('what finished before an error is done in the next run, and failures are not counted', async (t) => {

@@ -127,7 +127,7 @@ export class SerialRun implements RunDriver {
 	async #run(): Promise<void> {
 		const native = this.#native!;
 		try {
-			await Promise.race([this.#runAll(native), this.#killed]);
+			this.failure = (await Promise.race([this.#runAll(native), this.#killed])) ?? null;
 		} catch (error) {
 			this.failure = { error };
 		}
@@ -150,13 +150,20 @@ export class SerialRun implements RunDriver {
 		return this.#failedBlocks >= this.#maxFailures;
 	}
 
-	async #runAll(native: number): Promise<void> {
+	async #runAll(native: number): Promise<SerialFailure | null> {
 		const runners = this.#tasks.map((task) => new TaskRunner(task, this.#config));
-		try {
-			await this.#runBlocks(native, runners);
-		} finally {
-			for (const runner of runners) await runner.teardown();
-		}
+		let first: SerialFailure | null = null;
+		const attempt = async (call: () => Promise<void>) => {
+			try {
+				await call();
+			} catch (error) {
+				first ??= { error };
+			}
+		};
+		await attempt(() => this.#runBlocks(native, runners));
+		// every task's, and what one of them throws doesn't hide what came before
+		for (const runner of runners) await attempt(() => runner.teardown());
+		return first;
 	}
 
 	async #runBlocks(native: number, runners: readonly TaskRunner[]): Promise<void> {
