@@ -81,6 +81,11 @@ const cases: [name: string, state: WaitingState, text: string | null][] = [
 		"nothing has finished for 12 s: task 'mws' waits for a worker to be started (2 ready blocks)",
 	],
 	[
+		'a setup that takes its time',
+		state([task({ counts: counts({ ready: 2 }), connectedWorkers: 1 })]),
+		"nothing has finished for 12 s: task 'mws' waits for 1 worker to import and set up its module (2 ready blocks)",
+	],
+	[
 		'idle workers',
 		state([task({ counts: counts({ ready: 2 }), connectedWorkers: 1, idleWorkers: 1 })]),
 		"nothing has finished for 12 s: task 'mws' is handing out 2 ready blocks",

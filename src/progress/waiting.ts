@@ -79,6 +79,11 @@ function taskText(task: WaitingTask, state: WaitingState): string[] {
 			const workers = plural(task.startingWorkers, 'worker');
 			return [`${name} waits for ${workers} to start (${ready})`];
 		}
+		if (task.connectedWorkers > 0) {
+			const workers = plural(task.connectedWorkers, 'worker');
+			const their = task.connectedWorkers === 1 ? 'its module' : 'their module';
+			return [`${name} waits for ${workers} to import and set up ${their} (${ready})`];
+		}
 		if (task.waitsForResources) return [`${name} waits for ${resourcesText(task, state)}`];
 		return [`${name} waits for a worker to be started (${ready})`];
 	}

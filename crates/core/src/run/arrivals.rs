@@ -230,6 +230,7 @@ impl Run {
             return;
         };
         let (task, worker) = (connection.task, connection.worker);
+        self.note_unusable(worker, error);
         if fatal {
             self.fail(
                 RunError::Unusable {
@@ -241,7 +242,6 @@ impl Run {
             );
             return;
         }
-        self.note_vain_worker(worker, error);
         self.tell_to_leave(conn, ShutdownReason::BlockFailed, out);
     }
 

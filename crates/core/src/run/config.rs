@@ -116,6 +116,9 @@ pub struct Timing {
     pub timeout_slack: Nanos,
     /// How long a killed worker's exit is waited for before its blocks go on. 5 s.
     pub kill_confirm: Nanos,
+    /// How long a worker may at least take from its connection to its first request: to import the
+    /// user's module and set it up. A longer timeout of blocks is the bound here too. 600 s.
+    pub setup: Nanos,
     /// How long a worker that was told to leave may take, beyond its running blocks. 5 s.
     pub leave_grace: Nanos,
     /// How often silence and deadlines are looked at. 250 ms.
@@ -145,6 +148,7 @@ impl Default for Timing {
             resume_window: Nanos::from_secs(4),
             timeout_slack: Nanos::from_secs(2),
             kill_confirm: Nanos::from_secs(5),
+            setup: Nanos::from_secs(600),
             leave_grace: Nanos::from_secs(5),
             sweep: Nanos::from_millis(250),
             start_backoff: Nanos::from_millis(50),

@@ -51,7 +51,7 @@ impl Run {
         row.process = false;
         row.exit_reported = Some(false);
         if row.is_starting() {
-            self.note_vain_worker(worker, error);
+            self.note_unusable(worker, error);
         }
         self.refresh(worker, out);
     }
@@ -74,12 +74,12 @@ impl Run {
         self.refresh(worker, out);
     }
 
-    /// A start that never came to work, and why.
-    pub(super) fn note_vain_worker(&mut self, worker: WorkerId, error: &ErrorReport) {
+    /// A worker that can't work, or not any more, and why.
+    pub(super) fn note_unusable(&mut self, worker: WorkerId, error: &ErrorReport) {
         let Some(row) = self.workers.get_mut(worker) else {
             return;
         };
-        row.cause.get_or_insert(EndCause::NoStart(format!(
+        row.cause.get_or_insert(EndCause::Unusable(format!(
             "{}: {}",
             error.name, error.message
         )));
@@ -99,7 +99,7 @@ impl Run {
             message: format!("worker {} didn't connect within {waited}", worker.0),
             ..ErrorReport::default()
         };
-        self.note_vain_worker(worker, &error);
+        self.note_unusable(worker, &error);
         self.kill(worker, KillReason::NeverConnected, out);
         if let Some(row) = self.workers.get_mut(worker) {
             row.process = false;
@@ -223,7 +223,9 @@ impl Run {
         // A thrown error and a death with a block in hand were told with the block.
         let told = row.blamed || row.cause == Some(EndCause::BlockFailed);
         let kind = match (&row.cause, &row.exit) {
-            (Some(EndCause::NoStart(_)), _) => FailureKind::Start,
+            (Some(EndCause::Unusable(_)), _) if row.first_acquire_at.is_none() => {
+                FailureKind::Start
+            }
             (_, Some(exit)) if exit.kind.is_dirty() => FailureKind::Exited,
             _ => FailureKind::Lost,
         };

@@ -1,7 +1,7 @@
 //! Silence, deadlines, and workers that don't leave.
 
 use super::losses::LossKind;
-use super::{ConnectionId, Nanos, Outbox, Run};
+use super::{ConnectionId, ErrorReport, Nanos, Outbox, Run};
 use crate::{BlockIndex, TaskIndex};
 
 /// What a look at a connection found.
@@ -24,7 +24,12 @@ impl Run {
         }
         for (conn, finding) in findings {
             match finding {
-                Finding::Lost(kind) => self.lose(conn, kind, None, &[], out),
+                Finding::Lost(kind) => {
+                    if kind == LossKind::NeverAsked {
+                        self.note_endless_setup(conn);
+                    }
+                    self.lose(conn, kind, None, &[], out);
+                }
                 Finding::Late(blocks) => self.lose(conn, LossKind::TimedOut, None, &blocks, out),
                 Finding::Unspoken => self.ask_all_back(conn, out),
             }
@@ -62,6 +67,12 @@ impl Run {
             let bound = self.leave_bound(connection.task);
             return over(since, bound).then_some(Finding::Lost(LossKind::DidNotLeave));
         }
+        let asked = |worker| self.workers.get(worker)?.first_acquire_at;
+        if asked(connection.worker).is_none() {
+            let bound = self.setup_bound(connection.task);
+            return over(connection.last_progress, bound)
+                .then_some(Finding::Lost(LossKind::NeverAsked));
+        }
         let unspoken = !connection.in_hand.is_empty()
             && connection.certainly_running().next().is_none()
             && connection.retracting.is_none()
@@ -72,6 +83,29 @@ impl Run {
             // The second time it takes up a place that another worker could fill.
             (true, true) => Some(Finding::Lost(LossKind::Unmoved)),
         }
+    }
+
+    fn setup_bound(&self, task: TaskIndex) -> Nanos {
+        let timeout = self.tasks[task.at()].config.timeout;
+        timeout.max(self.config.timing.setup)
+    }
+
+    fn note_endless_setup(&mut self, conn: ConnectionId) {
+        let Some(connection) = self.connections.get(conn) else {
+            return;
+        };
+        let (task, worker) = (connection.task, connection.worker);
+        let bound = self.setup_bound(task).as_secs_f64();
+        let error = ErrorReport {
+            name: "SetupTimeout".into(),
+            message: format!(
+                "worker {} asked for no block within {bound} s of its connection: the import of its \
+                 module or its setup doesn't end",
+                worker.0
+            ),
+            ..ErrorReport::default()
+        };
+        self.note_unusable(worker, &error);
     }
 
     /// How long a worker that was told to leave may take: as long as a block may, because its

@@ -25,6 +25,8 @@ pub(super) enum LossKind {
     NoAnswer,
     /// It asked for blocks and started none.
     Unmoved,
+    /// It connected and never asked for a block.
+    NeverAsked,
     /// The run is being stopped and its grace is over.
     Stopped,
 }
@@ -264,7 +266,9 @@ impl LossKind {
             LossKind::Silent => Some(CloseReason::Silent),
             LossKind::TimedOut => Some(CloseReason::TimedOut),
             LossKind::DidNotLeave | LossKind::Stopped => Some(CloseReason::DidNotLeave),
-            LossKind::NoAnswer | LossKind::Unmoved => Some(CloseReason::NoAnswer),
+            LossKind::NoAnswer | LossKind::Unmoved | LossKind::NeverAsked => {
+                Some(CloseReason::NoAnswer)
+            }
         }
     }
 }

@@ -14,8 +14,9 @@ pub(super) enum EndCause {
     TimedOut,
     /// Its connection broke or fell silent.
     Lost,
-    /// It never came to work: the launcher failed, its setup threw, it didn't connect in time.
-    NoStart(String),
+    /// It couldn't work, or not any more: the launcher failed, its setup or teardown threw, it didn't
+    /// connect in time, an error that nobody caught ended it between blocks.
+    Unusable(String),
     /// The run had it stopped.
     Stopped,
 }
@@ -114,10 +115,14 @@ impl Worker {
     /// How it ended, in one word.
     pub(super) fn end(&self) -> WorkerEnd {
         if self.alive {
-            return WorkerEnd::Running;
+            // A run that is over doesn't wait for those it stopped before they had connected.
+            return match self.killed {
+                true => WorkerEnd::Stopped,
+                false => WorkerEnd::Running,
+            };
         }
         match (&self.cause, &self.exit) {
-            (Some(EndCause::BlockFailed | EndCause::TimedOut | EndCause::NoStart(_)), _) => {
+            (Some(EndCause::BlockFailed | EndCause::TimedOut | EndCause::Unusable(_)), _) => {
                 WorkerEnd::Error
             }
             (Some(EndCause::Lost), Some(exit)) if exit.kind.is_dirty() => WorkerEnd::Error,
@@ -138,7 +143,7 @@ impl Worker {
         let exit = self.exit.as_ref().map(|exit| exit.description.as_str());
         match (&self.cause, self.end()) {
             (_, WorkerEnd::Running | WorkerEnd::Clean) => String::new(),
-            (Some(EndCause::NoStart(why)), _) => why.clone(),
+            (Some(EndCause::Unusable(why)), _) => why.clone(),
             (Some(EndCause::TimedOut), _) => "killed for a block past its timeout".into(),
             (Some(EndCause::Stopped), _) => "stopped by the run".into(),
             (Some(EndCause::BlockFailed), _) => exit.unwrap_or("a block failed").to_owned(),

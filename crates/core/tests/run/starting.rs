@@ -1,8 +1,8 @@
 //! Who is started, when, and what becomes of those who come from elsewhere.
 
 use bellis_core::run::{
-    AbandonReason, ExitKind, KillReason, Nanos, Outcome, RunConfig, RunError, ShutdownReason,
-    TaskConfig, Warning, WorkerId,
+    AbandonReason, CloseReason, ExitKind, FailureKind, KillReason, Nanos, Outcome, RunConfig,
+    RunError, ShutdownReason, TaskConfig, Warning, WorkerEnd, WorkerId,
 };
 use bellis_core::TaskIndex;
 
@@ -105,6 +105,8 @@ fn starters_are_killed_when_the_work_is_over() {
     stage.started(0, false);
     // Nobody waits for the one that never came.
     stage.expect([Told::Finished]);
+    let report = stage.run.report(TaskIndex(0)).unwrap();
+    assert_eq!(report.workers[1].exit, WorkerEnd::Stopped);
     // Its launcher is told again when it has something to stop.
     stage.started(1, true);
     stage.expect([Told::Kill(1, KillReason::NotNeeded)]);
@@ -288,6 +290,42 @@ fn a_start_that_never_connects_is_given_up_where_its_exit_is_not_reported() {
     stage.expect([Told::Welcome(late, 2)]);
     stage.acquire(late, 1);
     stage.expect([Told::Grant(late, vec![0])]);
+}
+
+#[test]
+fn an_import_or_a_setup_that_does_not_end_is_given_up() {
+    for (timeout, bound) in [(1, 600), (900, 900)] {
+        let timeout = Nanos::from_secs(timeout);
+        let mut stage = Stage::with(
+            2,
+            TaskConfig {
+                timeout,
+                ..workers(1)
+            },
+        );
+        stage.begin();
+        stage.expect([Told::Start(0, 0)]);
+        stage.started(0, true);
+        let conn = stage.connect(Some(0));
+        stage.expect([Told::Welcome(conn, 0)]);
+        // Its client lives.
+        while stage.peek().is_none() {
+            stage.heartbeat(conn, &[]);
+            stage.wait(Nanos::from_secs(1));
+        }
+        assert_eq!(stage.now, Nanos::from_secs(bound));
+        stage.expect([
+            Told::Close(conn, CloseReason::NoAnswer),
+            Told::Kill(0, KillReason::Lost),
+        ]);
+        stage.exit(0, ExitKind::Stopped);
+        let failure = stage.failure();
+        assert_eq!(failure.error.name, "SetupTimeout");
+        assert_eq!(failure.kind, FailureKind::Start);
+        assert_eq!(stage.counters().worker_failures, 1);
+        wait_for_a_word(&mut stage);
+        stage.expect([Told::Start(0, 1)]);
+    }
 }
 
 #[test]
