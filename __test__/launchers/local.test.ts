@@ -202,3 +202,25 @@ test('a driver that throws or exits takes its workers with it, and prefixes thei
 	t.regex(text.err, /the driver fails/);
 	await gone(Number(readFileSync(mark, 'utf8')));
 });
+
+test('a stop of a process that has just died of something else is not what ended it', async (t) => {
+	if (!existsSync('/proc/self/stat')) return t.pass();
+	const handle = await new LocalLauncher().start(program('setInterval(() => {}, 1e6)'), never);
+	process.kill(handle.pid!, 'SIGKILL');
+	// nobody waits for it while this thread is busy
+	while (lives(handle.pid!));
+	handle.stop(0);
+	const exit = await handle.exited!;
+	t.is(exit.reason, 'killed by SIGKILL (from outside, perhaps for memory)');
+	t.false(exit.stopped);
+});
+
+test('a stop that ended a process says so', async (t) => {
+	for (const graceMs of [0, 60_000]) {
+		const handle = await new LocalLauncher().start(program('setInterval(() => {}, 1e6)'), never);
+		handle.stop(graceMs);
+		const exit = await handle.exited!;
+		t.regex(exit.reason!, /, stopped by the run$/);
+		t.true(exit.stopped);
+	}
+});

@@ -44,6 +44,8 @@ export interface Exit {
 	readonly signal?: string | null | undefined;
 	/** The end in words, for example `killed by SIGKILL`. Made from the other fields where it is missing. */
 	readonly reason?: string | undefined;
+	/** Whether `stop` ended it, and not it itself before. Worked out from the other fields where it is missing. */
+	readonly stopped?: boolean | undefined;
 	/** The last lines that the worker wrote to stderr. */
 	readonly stderrTail?: string | undefined;
 }

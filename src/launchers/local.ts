@@ -4,7 +4,8 @@ import { writeLeniently } from '../lenient-write.js';
 import { strings } from '../option-checks.js';
 import { option, readOptions } from '../option-table.js';
 import { plainName } from '../report/plain-text.js';
-import { exitWords } from './exit-words.js';
+import { isDying } from './dying.js';
+import { endedByStop, exitWords } from './exit-words.js';
 import type { Exit, Handle, Launcher, LaunchSpec } from './launcher.js';
 import { memoryKills } from './memory-kills.js';
 import { OutputTail } from './output-tail.js';
@@ -60,7 +61,9 @@ class LocalProcess implements Handle {
 	readonly pid: number;
 	readonly exited: Promise<Exit>;
 	readonly #child: ChildProcess;
-	#stopped = false;
+	#asked = false;
+	/** How the run ended it: one that was already dying ended by itself. */
+	#stopped: 'no' | 'politely' | 'by force' = 'no';
 	#ended = false;
 	#force: NodeJS.Timeout | undefined;
 
@@ -88,14 +91,14 @@ class LocalProcess implements Handle {
 			signal.removeEventListener('abort', onAbort);
 			forget(this);
 			// what the worker started doesn't outlive it, unless it ended well and on its own
-			if (this.#stopped || exit.code !== 0) this.#signal('SIGKILL');
+			if (this.#asked || exit.code !== 0) this.#signal('SIGKILL');
 			const killsAfter = memoryKills();
 			const stderrTail = safely(() => lastLines(output.err.fd, output.err.start)) ?? '';
 			await Promise.all(tails.map((tail) => tail.finish()));
 			closeAll(output);
-			const told = { ...exit, stderrTail };
+			const told = { ...exit, stderrTail, stopped: this.#wasStopped(exit) };
 			const memoryKill = killsBefore !== null && killsAfter !== null && killsAfter > killsBefore;
-			return { ...told, reason: exitWords(told, { memoryKill, stopped: this.#stopped }) };
+			return { ...told, reason: exitWords(told, { memoryKill, stopped: told.stopped }) };
 		});
 		// what nobody here will read the worker alone keeps open
 		if (tails.length === 0 && output.out) {
@@ -106,7 +109,10 @@ class LocalProcess implements Handle {
 
 	stop(graceMs: number): void {
 		if (this.#ended) return;
-		this.#stopped = true;
+		this.#asked = true;
+		if (this.#stopped === 'no' && !isDying(this.pid)) {
+			this.#stopped = graceMs > 0 ? 'politely' : 'by force';
+		}
 		clearTimeout(this.#force);
 		if (graceMs <= 0) {
 			this.#signal('SIGKILL');
@@ -123,6 +129,12 @@ class LocalProcess implements Handle {
 	/** Ends the whole group at once, without waiting: for a driver that is about to exit. */
 	killNow(): void {
 		this.#signal('SIGKILL');
+	}
+
+	#wasStopped(exit: Exit): boolean {
+		// force leaves no time for a code
+		if (this.#stopped === 'by force') return exit.signal === 'SIGKILL';
+		return endedByStop(exit, this.#stopped === 'politely');
 	}
 
 	#signal(signal: NodeJS.Signals): void {

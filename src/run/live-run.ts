@@ -33,6 +33,9 @@ import type { RunDriver } from './run-driver.js';
 import type { RunListener } from './run-listener.js';
 import { launchSpec, workerLogs } from './worker-launch.js';
 
+/** How long killed processes may take to be gone: the system is in no hurry with those that wait for a disk. */
+const LAST_PROCESSES_MS = 1000;
+
 /** Where the workers of a run write. */
 export interface RunLogs {
 	readonly mode: LogMode;
@@ -62,6 +65,8 @@ export class LiveRun implements RunDriver {
 	readonly #starting = new Map<number, AbortController>();
 	readonly #handles = new Map<number, Handle>();
 	readonly #stopped = new Set<number>();
+	/** Workers of this machine, each until its process is gone. */
+	readonly #processes = new Set<Promise<void>>();
 	readonly #configsWritten = new Set<number>();
 	#finish: (result: NativeRunResult) => void = () => {};
 	#native: NativeRun | undefined;
@@ -123,7 +128,7 @@ export class LiveRun implements RunDriver {
 	#on(event: NativeRunEvent): void {
 		switch (event.kind) {
 			case 'startWorker':
-				void this.#startWorker(event.task, event.worker);
+				this.#launch(event.task, event.worker);
 				break;
 			case 'killWorker':
 				this.#killWorker(event.worker, event.graceMs);
@@ -145,6 +150,14 @@ export class LiveRun implements RunDriver {
 			case 'finished':
 				this.#end(event.result);
 		}
+	}
+
+	#launch(at: number, workerId: number): void {
+		const life = this.#startWorker(at, workerId);
+		const { launcher } = this.#tasks[at]!;
+		if (launcher !== undefined && !(launcher instanceof LocalLauncher)) return;
+		this.#processes.add(life);
+		void life.finally(() => this.#processes.delete(life));
 	}
 
 	async #startWorker(at: number, workerId: number): Promise<void> {
@@ -192,7 +205,8 @@ export class LiveRun implements RunDriver {
 			}),
 		);
 		this.#handles.delete(workerId);
-		const stopped = endedByStop(exit, this.#stopped.delete(workerId));
+		const asked = this.#stopped.delete(workerId);
+		const stopped = exit.stopped ?? endedByStop(exit, asked);
 		const clean = exit.code === 0 && !exit.signal;
 		const reason = exit.reason ?? exitWords(exit, { stopped });
 		this.#tell((run) =>
@@ -290,7 +304,18 @@ export class LiveRun implements RunDriver {
 		// the native run has waited for all whose exit it can see
 		for (const [workerId, handle] of this.#handles) this.#stop(handle, workerId, 0);
 		runFree(this.#native!.handle);
-		this.#finish(result);
+		void this.#lastProcesses().then(() => this.#finish(result));
+	}
+
+	/** Waits until processes that were killed because nobody needs them any more are gone, but not for ever. */
+	async #lastProcesses(): Promise<void> {
+		if (this.#processes.size === 0) return;
+		let timer: NodeJS.Timeout | undefined;
+		const enough = new Promise((resolve) => {
+			timer = setTimeout(resolve, LAST_PROCESSES_MS);
+		});
+		await Promise.race([Promise.all(this.#processes), enough]);
+		clearTimeout(timer);
 	}
 }
 
