@@ -146,6 +146,23 @@ test('a setup that throws uses up starts and is told', async (t) => {
 	t.deepEqual(scratch.lines(), ['setup line', 'setup line']);
 });
 
+test('what a teardown throws is told as the end of its worker', async (t) => {
+	const scratch = new Scratch(t);
+	const task = line(
+		scratch,
+		2,
+		{},
+		{
+			processFunction: fixture('hooks.js'),
+			config: { calls: scratch.calls, failTeardown: true },
+			trackingPath: scratch.path('store'),
+		},
+	);
+	t.true(await runBlockwise(task, scratch.quiet));
+	const worker = (await task.report()).workers.byId[0];
+	t.deepEqual([worker!.exit, worker!.exitReason], ['error', 'Error: no way back']);
+});
+
 test('the config that structuredClone takes reaches the worker', async (t) => {
 	const scratch = new Scratch(t);
 	const config = {

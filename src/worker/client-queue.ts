@@ -12,14 +12,16 @@ import type { BlockQueue } from './block-loop.js';
 export class ClientQueue implements BlockQueue {
 	/** The native client, by number. */
 	readonly handle: number;
-	/** Blocks taken and not settled. */
-	inHand = 0;
-	/** The block taken last: the one in hand when `inHand` is 1 and blocks run one by one. */
-	current = -1;
+	readonly #inHand: number[] = [];
 	#waiting: Promise<void> | undefined;
 
 	constructor(handle: number) {
 		this.handle = handle;
+	}
+
+	/** Blocks taken and not settled, in the order in which they were taken. */
+	get inHand(): readonly number[] {
+		return this.#inHand;
 	}
 
 	take(): number {
@@ -39,20 +41,23 @@ export class ClientQueue implements BlockQueue {
 	}
 
 	finish(block: number): void {
-		this.inHand--;
+		this.#settled(block);
 		clientFinish(this.handle, block);
 	}
 
 	fail(block: number, error: ErrorReport): void {
-		this.inHand--;
+		this.#settled(block);
 		clientFail(this.handle, block, error);
 	}
 
 	#taken(answer: number): number {
-		if (answer >= 0) {
-			this.inHand++;
-			this.current = answer;
-		}
+		if (answer >= 0) this.#inHand.push(answer);
 		return answer;
+	}
+
+	#settled(block: number): void {
+		const at = this.#inHand.lastIndexOf(block);
+		if (at === this.#inHand.length - 1) this.#inHand.pop();
+		else if (at >= 0) this.#inHand.splice(at, 1);
 	}
 }

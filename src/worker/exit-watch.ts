@@ -1,4 +1,4 @@
-import { clientExiting, clientFlush } from '../native-client.js';
+import { clientExiting, clientFlush, clientUnusable } from '../native-client.js';
 import type { ClientQueue } from './client-queue.js';
 import { describeError } from './describe-error.js';
 
@@ -7,8 +7,9 @@ const FLUSH_MS = 1000;
 
 /**
  * Notices when user code ends the worker's process: by `process.exit`, or by an error that nobody
- * caught. The block in hand is reported as failed with what is known, before the process is gone. Where
- * several are in hand none can be blamed, and the driver sees the connection end.
+ * caught. The block in hand is reported as failed with what is known, before the process is gone; without
+ * one the driver is told why the worker ends. Where several are in hand none can be blamed, and the driver
+ * sees the connection end.
  */
 export class ExitWatch {
 	readonly #queues: ReadonlySet<ClientQueue>;
@@ -33,9 +34,16 @@ export class ExitWatch {
 	}
 
 	#report(code: number): void {
-		const error = this.#uncaught ? this.#uncaught.error : exitError(code);
 		for (const queue of this.#queues) {
-			if (queue.inHand === 1) queue.fail(queue.current, describeError(error));
+			const [block, ...others] = queue.inHand;
+			const where = block === undefined ? 'between blocks' : 'in the middle of the block';
+			const error = this.#uncaught ? this.#uncaught.error : exitError(code, where);
+			if (block === undefined) {
+				// nobody's block, but why the worker ends
+				if (code !== 0) clientUnusable(queue.handle, false, describeError(error));
+			} else if (others.length === 0) {
+				queue.fail(block, describeError(error));
+			}
 			clientExiting(queue.handle, code);
 			clientFlush(queue.handle, FLUSH_MS);
 		}
@@ -43,10 +51,8 @@ export class ExitWatch {
 }
 
 /** An error whose stack shows who called `process.exit`. */
-export function exitError(code: number): Error {
-	const error = new Error(
-		`the worker's process exited with code ${code} in the middle of the block`,
-	);
+export function exitError(code: number, where: string): Error {
+	const error = new Error(`the worker's process exited with code ${code} ${where}`);
 	error.name = 'ProcessExit';
 	const lines = (error.stack ?? '').split('\n');
 	const caller = lines.findIndex((line) => /^\s+at process\.(exit|reallyExit) /.test(line));

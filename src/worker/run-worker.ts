@@ -81,7 +81,11 @@ async function runBlockFunction(plain: Context, mark: WorkerMark): Promise<numbe
 		stopOnError: task.welcome.onBlockError === 'restart-worker',
 	});
 	if (error !== undefined) console.error(error);
-	await loaded.teardown?.(context);
+	try {
+		await loaded.teardown?.(context);
+	} catch (thrown) {
+		return unusable(queue, thrown, false);
+	}
 	mark.queues.delete(queue);
 	await clientClose(queue.handle);
 	return end === 'block-error' ? FAILED : 0;
@@ -107,9 +111,37 @@ async function runWorkerFunction(
 		const task = await connect(queue, plain);
 		return typeof task === 'number' ? task : unusable(queue, error, fatal);
 	}
-	await loaded.run(context);
-	await loaded.teardown?.(context);
+	try {
+		await loaded.run(context);
+		await loaded.teardown?.(context);
+	} catch (error) {
+		tellEnd(mark, error);
+		throw error;
+	}
+	for (const queue of mark.queues) {
+		for (const block of [...queue.inHand]) queue.fail(block, describeError(new LeftInHand()));
+	}
 	return 0;
+}
+
+/** What is said of a block that a worker function took and neither released nor failed. */
+class LeftInHand extends Error {
+	override name = 'LeftInHand';
+
+	constructor() {
+		super('the worker function ended with the block in hand: release it, or fail it');
+		this.stack = undefined;
+	}
+}
+
+/** Tells the driver what a worker function threw: it is about the block in hand, where there is one. */
+function tellEnd({ queues }: WorkerMark, error: unknown): void {
+	for (const queue of queues) {
+		const [block, ...others] = queue.inHand;
+		if (block === undefined) clientUnusable(queue.handle, false, describeError(error));
+		// none of several can be blamed
+		else if (others.length === 0) queue.fail(block, describeError(error));
+	}
 }
 
 /** The task's config for a function that makes its own client: there is no connection yet that could bring it. */
