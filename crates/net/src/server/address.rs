@@ -73,6 +73,7 @@ impl Bound {
 /// - `None` or an empty text: the loopback address, which only this machine reaches.
 /// - `auto`: an address of this machine that proves to lead here: that of its own name, else that of
 ///   the interface with the default route, IPv4 before IPv6; else loopback.
+/// - `0.0.0.0` or `::`, which say where to listen but not whom to connect to: as `auto`.
 /// - An address: that address if this machine has it, all addresses otherwise (it may be forwarded).
 /// - A name: all addresses, unless it is a name of the loopback address only.
 ///
@@ -82,18 +83,23 @@ pub fn bind(host: Option<&str>) -> Result<Bound, BindError> {
     let host = host.unwrap_or("").trim();
     match host {
         "" => listen(Ipv4Addr::LOCALHOST.into(), "127.0.0.1"),
-        "auto" => match detect() {
-            Some(address) => listen(everywhere(address), &address.to_string()),
-            None => {
-                let mut bound = listen(Ipv4Addr::LOCALHOST.into(), "127.0.0.1")?;
-                bound.only_loopback = true;
-                Ok(bound)
-            }
-        },
+        "auto" => bind_detected(),
         _ => match literal(host) {
+            Some(address) if address.is_unspecified() => bind_detected(),
             Some(address) => listen(address, host).or_else(|_| listen(everywhere(address), host)),
             None => bind_name(host),
         },
+    }
+}
+
+fn bind_detected() -> Result<Bound, BindError> {
+    match detect() {
+        Some(address) => listen(everywhere(address), &address.to_string()),
+        None => {
+            let mut bound = listen(Ipv4Addr::LOCALHOST.into(), "127.0.0.1")?;
+            bound.only_loopback = true;
+            Ok(bound)
+        }
     }
 }
 
@@ -254,10 +260,13 @@ mod tests {
 
     #[test]
     fn auto_advertises_an_address_that_leads_here() {
-        let bound = bind(Some("auto")).unwrap();
-        let address: IpAddr = bound.host().parse().unwrap();
-        assert_eq!(address.is_loopback(), bound.fell_back_to_loopback());
-        TcpStream::connect((address, bound.port())).unwrap();
+        for host in ["auto", "0.0.0.0", "::", "[::]"] {
+            let bound = bind(Some(host)).unwrap();
+            let address: IpAddr = bound.host().parse().unwrap();
+            assert!(!address.is_unspecified(), "{host}");
+            assert_eq!(address.is_loopback(), bound.fell_back_to_loopback());
+            TcpStream::connect((address, bound.port())).unwrap();
+        }
     }
 
     #[test]
