@@ -102,16 +102,12 @@ pub struct NativeStoredBlock {
 fn look<T>(
     path: &str,
     spec: Option<&NativeTaskSpec>,
-    look: impl FnOnce(&StoreReader) -> Result<T, Failure>,
+    look: impl Fn(&StoreReader) -> Result<T, Failure>,
 ) -> Result<Option<T>, Failure> {
     let layout = spec
         .map(|spec| -> Result<Layout, Failure> { Ok(Layout::of_task(&spec.to_core()?)?) })
         .transpose()?;
-    let files = SystemFiles;
-    match StoreReader::open(&files, Path::new(path), layout.as_ref())? {
-        Some(reader) => look(&reader).map(Some),
-        None => Ok(None),
-    }
+    bellis_tracking::look(&SystemFiles, Path::new(path), layout.as_ref(), look)
 }
 
 /// Counts of the store at `path`, or `null` when there is none.

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use bellis_tracking::{reset, Identity, LockTiming, OpenOptions, TrackingError, TrackingStore};
+use bellis_tracking::{
+    look, reset, Identity, LockTiming, OpenOptions, TrackingError, TrackingStore,
+};
 use support::faulty::FaultyFiles;
 use support::{dead, line, Scratch};
 
@@ -169,6 +171,42 @@ fn whoever_comes_while_a_volume_grows_is_not_harmed() {
             meet(before, Does::Holds(5), visitor);
         }
         meet(cut, Does::Resets, visitor);
+    }
+}
+
+#[test]
+fn whoever_looks_at_a_store_while_it_changes_sees_no_damage() {
+    for (visitor, blocks) in [(Does::Holds(5), 5), (Does::Uses(5), 5), (Does::Resets, 0)] {
+        let mut met = 0;
+        for step in 0.. {
+            let scratch = Scratch::in_memory("visits");
+            let path = scratch.join("store");
+            of_four_blocks(&path);
+            let files = FaultyFiles::default();
+            let told = format!("{visitor:?} before step {step} of looking");
+            let held: Arc<Mutex<Option<TrackingStore>>> = Arc::default();
+            let (at, visited, its_told) = (path.clone(), Arc::clone(&held), told.clone());
+            files.visit(step, move || {
+                *visited.lock().unwrap() = does(visitor, &at, FaultyFiles::default(), &its_told);
+            });
+            let seen = look(&files, &path, None, |reader| {
+                Ok::<_, TrackingError>((reader.status()?, reader.failed_cells()?))
+            });
+            if files.is_expecting() {
+                break;
+            }
+            met += 1;
+            match seen.unwrap_or_else(|error| panic!("{told}: {error}")) {
+                None => assert_eq!(visitor, Does::Resets, "{told}"),
+                Some((status, _)) => {
+                    let cells: u64 = status.grid_shape.iter().product();
+                    assert!([4, blocks].contains(&cells), "{told}: {cells}");
+                    let is_half_removed = visitor == Does::Resets && status.done == 0;
+                    assert!(status.done == 1 || is_half_removed, "{told}");
+                }
+            }
+        }
+        assert!(met > 10, "{met}");
     }
 }
 
