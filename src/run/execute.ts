@@ -16,7 +16,7 @@ import { abandonmentOf } from './abandonment.js';
 import { LiveRun, type RunLogs } from './live-run.js';
 import { nativeConfig } from './native-config.js';
 import { refuseNestedRun } from './nested-run.js';
-import { ResumedNotices, startNotices } from './notices.js';
+import { FailureLimit, ResumedNotices, startNotices } from './notices.js';
 import { type ResolvedRunOptions, type RunOptions, readRunOptions } from './options.js';
 import { ProgressFeed } from './progress-feed.js';
 import { recordRun } from './record-run.js';
@@ -108,9 +108,15 @@ class Execution {
 			await driver.start();
 			startNotices(this.#feed, this.#display);
 			const resumed = new ResumedNotices(this.#feed, this.#tasks, this.#config);
+			const limit = new FailureLimit(this.#feed, this.#options);
+			// Serial runs end with the first error anyway.
+			const { multiprocessing } = this.#options;
 			this.#feed.start(() => {
 				const snapshot = driver.snapshot();
-				if (snapshot) resumed.look(snapshot.tasks);
+				if (snapshot) {
+					resumed.look(snapshot.tasks);
+					if (multiprocessing && limit.look(snapshot.tasks)) this.#feed.stopping = true;
+				}
 				return snapshot;
 			});
 			const result = await driver.finished;
@@ -126,6 +132,7 @@ class Execution {
 			});
 			await this.#record(report, result);
 			resumed.finish(result.states);
+			if (multiprocessing) limit.look(result.states);
 			this.#feed.finish(result.states);
 			if (this.#options.summary) this.#print(report);
 			return this.#outcome(result, driver);

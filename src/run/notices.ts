@@ -71,3 +71,35 @@ export class ResumedNotices {
 		this.#listener.onNotice(this.#tasks[at]!, { level: 'info', code: 'resumed', message });
 	}
 }
+
+/** What ends a run for its failures. */
+export interface FailureLimits {
+	readonly failFast: boolean;
+	readonly maxFailures: number | undefined;
+}
+
+/** Says once that so many blocks failed for good that the run ends, while something is left that it would have done. */
+export class FailureLimit {
+	readonly #listener: RunListener;
+	readonly #limit: number;
+	readonly #option: string;
+	#told = false;
+
+	constructor(listener: RunListener, { failFast, maxFailures }: FailureLimits) {
+		this.#listener = listener;
+		this.#limit = failFast ? 1 : (maxFailures ?? Number.POSITIVE_INFINITY);
+		this.#option = failFast ? 'failFast' : `maxFailures: ${maxFailures}`;
+	}
+
+	/** Takes in the counts of now, and the last ones; true from when the limit was reached. */
+	look(states: readonly Pick<NativeTaskState, 'failed' | 'done' | 'abandoned'>[]): boolean {
+		const failed = states.reduce((sum, state) => sum + state.failed, 0);
+		if (failed < this.#limit) return false;
+		if (!this.#told && states.some(({ done, abandoned }) => !done && !abandoned)) {
+			this.#told = true;
+			const message = `${failed} block${failed === 1 ? ' has' : 's have'} failed for good, and ${this.#option} ends the run: no more blocks are handed out`;
+			this.#listener.onNotice(null, { level: 'warning', code: 'stopping', message });
+		}
+		return this.#told;
+	}
+}

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { NativeRunConfig, NativeTaskState } from '../../src/native.ts';
-import { ResumedNotices } from '../../src/run/notices.ts';
+import { FailureLimit, ResumedNotices } from '../../src/run/notices.ts';
 import type { RunListener } from '../../src/run/run-listener.ts';
 import type { Task } from '../../src/task/task.ts';
 
@@ -40,4 +40,25 @@ test('a task that may skip more says so far; the end says what nobody has said',
 	resumed.look(states(0, 2));
 	resumed.finish(states(4, 6));
 	t.deepEqual(told, ['b: skipped 2 of 9 blocks so far', 'a: skipped 4 of 9 blocks']);
+});
+
+test('a run that ends for its failures says so once, unless nothing was left to do', (t) => {
+	const told: string[] = [];
+	const listener = {
+		onNotice: (_: null, { message }: { message: string }) => told.push(message),
+	} as unknown as RunListener;
+	const state = (failed: number, done = false) => ({ failed, done, abandoned: false });
+	const three = new FailureLimit(listener, { failFast: false, maxFailures: 3 });
+	t.false(three.look([state(1), state(1)]));
+	t.true(three.look([state(2), state(2, true)]));
+	t.true(three.look([state(2), state(2, true)]));
+	const first = new FailureLimit(listener, { failFast: true, maxFailures: undefined });
+	t.false(first.look([state(1, true)]));
+	t.true(first.look([state(1)]));
+	const none = new FailureLimit(listener, { failFast: false, maxFailures: undefined });
+	t.false(none.look([state(1_000)]));
+	t.deepEqual(told, [
+		'4 blocks have failed for good, and maxFailures: 3 ends the run: no more blocks are handed out',
+		'1 block has failed for good, and failFast ends the run: no more blocks are handed out',
+	]);
 });
