@@ -176,17 +176,22 @@ function newQueue(context: Context): ClientQueue {
 
 /** The worker's task, or the code to exit with when there is no driver for it. */
 async function connect(queue: ClientQueue, context: Context): Promise<WorkerTask | number> {
+	let problem = 'there is no driver';
 	try {
 		const task = await WorkerTask.connect(queue);
 		if (task) return task;
 	} catch (error) {
 		if (!isBellisError(error, 'ERR_BELLIS_CONNECTION')) throw error;
+		problem = error.message;
 	}
-	const end = clientEnd(queue.handle) ?? { reason: 'it is gone', exitCode: 0, sentHome: false };
-	// one that comes when all is done has nothing to tell
-	if (!end.sentHome) {
+	const end = clientEnd(queue.handle);
+	if (end === null) {
 		const name = context.workerId === null ? 'a worker' : `worker ${context.workerId}`;
-		console.error(`bellis: ${name} of task '${context.taskId}': ${end.reason}`);
+		console.error(`bellis: ${name} of task '${context.taskId}': ${problem}`);
+		return 0;
 	}
+	// One that comes when all is done has nothing to tell. For any other the client's own thread is just about to say
+	// why and to end the process: said here as well, it would be said twice at once.
+	if (!end.sentHome) await new Promise((resolve) => setTimeout(resolve, FLUSH_MS));
 	return end.exitCode;
 }
