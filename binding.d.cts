@@ -628,6 +628,8 @@ export interface NativeTaskState {
   connectedWorkers: number
   /** Of these without a block. */
   idleWorkers: number
+  /** Workers that are gone from the line and whose processes aren't. */
+  endingWorkers: number
   /** Wants a worker and lacks the resources for it. */
   waitsForResources: boolean
   /** The first error of a block or a worker, in words; known at the end of the run. */

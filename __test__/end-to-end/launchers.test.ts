@@ -44,6 +44,17 @@ for (const host of ['192.0.2.1', undefined]) {
 	});
 }
 
+test('a launcher that starts nothing is told without the address', async (t) => {
+	const scratch = new Scratch(t);
+	const launcher: Launcher = { start: () => Promise.reject(new Error('no node is free')) };
+	const task = line(scratch, 4, {}, { launcher, maxWorkerRestarts: 0 });
+	const error = await t.throwsAsync(runBlockwise(task, scratch.quiet), {
+		code: 'ERR_BELLIS_ABANDONED',
+		message: /LauncherError: no node is free/,
+	});
+	t.notRegex(error!.message, /ever connected/);
+});
+
 test('workers that come and die are told without the address', async (t) => {
 	const scratch = new Scratch(t);
 	const launcher = new SubmittingLauncher(t);

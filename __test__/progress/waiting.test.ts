@@ -9,6 +9,7 @@ const task = (more: Partial<WaitingTask> = {}): WaitingTask => ({
 	startingWorkers: 0,
 	connectedWorkers: 0,
 	idleWorkers: 0,
+	endingWorkers: 0,
 	waitsForResources: false,
 	requires: {},
 	upstream: [],
@@ -100,6 +101,11 @@ const cases: [name: string, state: WaitingState, text: string | null][] = [
 			}),
 		]),
 		'nothing has finished for 12 s: 2 workers still have to exit',
+	],
+	[
+		'a worker that said goodbye and stays',
+		state([task({ counts: counts({ completed: 8, done: true }), endingWorkers: 1 })]),
+		'nothing has finished for 12 s: 1 worker still has to exit',
 	],
 	[
 		'a run that stops',

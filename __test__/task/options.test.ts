@@ -121,7 +121,7 @@ const bad: Record<string, readonly unknown[]> = {
 	launcher: [null, 'slurm', {}, { start: 1 }, () => {}],
 	config: [() => {}, { a: Symbol('x') }],
 	execArgv: ['--import', [3], {}, null],
-	env: [null, 'A=1', { A: 1 }, { A: 'a\0b' }, []],
+	env: [null, 'A=1', { A: 1 }, { A: 'a\0b' }, { 'A=B': 'c' }, { '': 'c' }, []],
 	concurrency: badIntegers,
 	priority: [1.5, NaN, Infinity, '1', null],
 	onBlockError: anyBad,

@@ -10,6 +10,8 @@ export interface WaitingTask {
 	readonly connectedWorkers: number;
 	/** Of these without a block. */
 	readonly idleWorkers: number;
+	/** Workers that have said goodbye and whose end hasn't been seen. */
+	readonly endingWorkers: number;
 	/** Wants a worker and lacks the resources for it. */
 	readonly waitsForResources: boolean;
 	/** What one of its workers needs, by name. */
@@ -48,7 +50,10 @@ export function waitingText(state: WaitingState, quietSeconds: number): string |
 		parts.push(`${more} more task${more === 1 ? ' waits' : 's wait'}`);
 	}
 	if (parts.length === 0) {
-		const workers = sum(state.tasks, (task) => task.connectedWorkers + task.startingWorkers);
+		const workers = sum(
+			state.tasks,
+			(task) => task.connectedWorkers + task.startingWorkers + task.endingWorkers,
+		);
 		if (workers === 0) return null;
 		parts.push(`${plural(workers, 'worker')} still ${workers === 1 ? 'has' : 'have'} to exit`);
 	}

@@ -138,6 +138,7 @@ export class ProgressFeed implements RunListener {
 					startingWorkers: state.startingWorkers,
 					connectedWorkers: state.connectedWorkers,
 					idleWorkers: state.idleWorkers,
+					endingWorkers: state.endingWorkers,
 					waitsForResources: state.waitsForResources,
 					requires: task.requires,
 					upstream: edges.filter(([, down]) => down === at).map(([up]) => tasks[up]!.taskId),

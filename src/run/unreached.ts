@@ -17,7 +17,9 @@ export function unreached(
 	for (const [at, task] of tasks.entries()) {
 		const { workers } = reports[at]!;
 		const came = workers.length === 0 || workers.some(({ connected }) => connected);
-		if (came || (loopback && task.launcher === undefined)) continue;
+		// those that no launcher could even start had nobody to reach
+		const begun = workers.some(({ exitReason }) => !exitReason.startsWith('LauncherError: '));
+		if (came || !begun || (loopback && task.launcher === undefined)) continue;
 		const reach = loopback ? ', which only this machine can reach' : '';
 		hints.set(
 			task,

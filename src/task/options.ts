@@ -138,10 +138,20 @@ const cloneable: Check<unknown> = (value, path) => {
 	return value;
 };
 
-const environment = recordOf<string>((value, path) => {
-	if (typeof value !== 'string' || value.includes('\0')) throw refusal(path, 'a string', value);
+const namedStrings = recordOf<string>((value, path) => {
+	if (typeof value !== 'string') throw refusal(path, 'a string', value);
+	if (value.includes('\0')) throw refusal(path, 'a string without null characters', value);
 	return value;
 }, 'an object of strings by name');
+
+const environment: Check<Readonly<Record<string, string>>> = (value, path) => {
+	const given = namedStrings(value, path);
+	for (const name of Object.keys(given)) {
+		if (name !== '' && !/[=\0]/.test(name)) continue;
+		throw refusal(path, "an object whose names are neither empty nor hold '='", value);
+	}
+	return given;
+};
 
 const trackingPath: Check<string | false> = (value, path) =>
 	value === false ? false : filePath(value, path);

@@ -163,9 +163,9 @@ pub enum Warning {
         /// The first error.
         error: Box<ErrorReport>,
     },
-    /// A worker ended without an error and without ever connecting, while blocks were left. Once a
-    /// task.
-    EndedWithoutConnecting {
+    /// A worker ended without an error and without ever asking for a block, while some were left.
+    /// Once a task.
+    EndedWithoutAsking {
         /// Which task.
         task: TaskIndex,
         /// The first such worker.

@@ -170,6 +170,7 @@ impl Run {
         row.ended_at = Some(now);
         let task = row.task;
         let vain = row.launched && row.first_acquire_at.is_none();
+        let unasked = vain && row.told_to_leave_at.is_none();
         let (connected_once, failed) = (row.connected_once, row.failed());
         let clean = row.launched && row.end() == WorkerEnd::Clean;
         let state = &mut self.tasks[task.at()];
@@ -200,12 +201,9 @@ impl Run {
             self.note_worker_failure(worker, out);
         }
         let state = &mut self.tasks[task.at()];
-        if clean && !connected_once && !state.warned_of_vain_end {
+        if clean && unasked && !state.warned_of_vain_end {
             state.warned_of_vain_end = true;
-            out.push(Action::Warn(Warning::EndedWithoutConnecting {
-                task,
-                worker,
-            }));
+            out.push(Action::Warn(Warning::EndedWithoutAsking { task, worker }));
         }
     }
 

@@ -84,6 +84,7 @@ impl Run {
             starting_workers: state.starting,
             connected_workers: state.connected,
             idle_workers: 0,
+            ending_workers: state.live.saturating_sub(state.starting + state.connected),
             waits_for_resources: state.waits_for_resources,
         }
     }

@@ -72,6 +72,8 @@ pub struct TaskSnapshot {
     pub connected_workers: u32,
     /// Of these without a block.
     pub idle_workers: u32,
+    /// Workers that have said goodbye, or were cut off, and whose end hasn't been seen.
+    pub ending_workers: u32,
     /// Wants a worker and lacks the resources for it.
     pub waits_for_resources: bool,
 }

@@ -2,7 +2,7 @@
 
 use bellis_core::run::{
     CloseReason, Event, ExitKind, KillReason, Nanos, Outcome, RunConfig, RunError, ShutdownReason,
-    TaskConfig, WorkerEnd,
+    TaskConfig, Warning, WorkerEnd, WorkerId,
 };
 use bellis_core::TaskIndex;
 
@@ -338,4 +338,43 @@ fn the_time_line_of_a_worker() {
     assert_eq!(worker.teardown, Some(ms(25)));
     assert_eq!(worker.exit, WorkerEnd::Clean);
     assert_eq!(report.ended, Some(ms(330)));
+}
+
+#[test]
+fn a_worker_that_said_goodbye_is_ending_until_its_exit() {
+    let mut stage = Stage::with(1, workers(1));
+    stage.begin();
+    stage.expect([Told::Start(0, 0)]);
+    stage.started(0, true);
+    let (conn, _) = stage.arrive(0);
+    stage.succeed(conn, &[0]);
+    stage.expect([
+        Told::TaskFinished(0),
+        Told::Shutdown(conn, ShutdownReason::TaskFinished),
+    ]);
+    assert_eq!(stage.counters().ending_workers, 0);
+    stage.goodbye(conn);
+    assert_eq!(stage.counters().ending_workers, 1);
+    stage.exit(0, ExitKind::Clean);
+    stage.expect([Told::Finished]);
+    assert_eq!(stage.counters().ending_workers, 0);
+}
+
+#[test]
+fn a_worker_that_exits_cleanly_before_it_asked_for_a_block_is_told_of() {
+    let mut stage = Stage::with(1, workers(1));
+    stage.begin();
+    stage.expect([Told::Start(0, 0)]);
+    stage.started(0, true);
+    let conn = stage.connect(Some(0));
+    stage.expect([Told::Welcome(conn, 0)]);
+    stage.goodbye(conn);
+    stage.exit(0, ExitKind::Clean);
+    assert_eq!(
+        stage.next(),
+        Told::Warn(Warning::EndedWithoutAsking {
+            task: TaskIndex(0),
+            worker: WorkerId(0),
+        })
+    );
 }

@@ -175,7 +175,7 @@ fn workers_that_leave_cleanly_without_coming_are_no_failures_but_use_up_the_budg
     stage.begin_with(2);
     stage.started(0, true);
     stage.exit(0, ExitKind::Clean);
-    let warning = Warning::EndedWithoutConnecting {
+    let warning = Warning::EndedWithoutAsking {
         task: TaskIndex(0),
         worker: WorkerId(0),
     };

@@ -216,6 +216,7 @@ pub(crate) fn task_state(task: &TaskSnapshot) -> NativeTaskState {
         starting_workers: task.starting_workers,
         connected_workers: task.connected_workers,
         idle_workers: task.idle_workers,
+        ending_workers: task.ending_workers,
         waits_for_resources: task.waits_for_resources,
         first_error: None,
         last_error: None,

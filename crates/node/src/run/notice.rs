@@ -71,13 +71,13 @@ fn of_run(warning: Warning) -> Option<NativeRunEvent> {
             let message = format!("checkFunction failed, so blocks run: {}", headline(&error));
             event("warning", "check-error", Some(task.0), message)
         }
-        Warning::EndedWithoutConnecting { task, worker } => {
+        Warning::EndedWithoutAsking { task, worker } => {
             let message = format!(
-                "worker {} ended without an error and without asking for a block; does its function make a \
-                 Client?",
+                "worker {} ended without an error and without asking for a block; does its module exit, or \
+                 its function make no Client?",
                 worker.0
             );
-            event("warning", "ended-without-connecting", Some(task.0), message)
+            event("warning", "ended-without-asking", Some(task.0), message)
         }
         Warning::EmptyTask { .. } => return None,
     })

@@ -48,6 +48,8 @@ pub struct NativeTaskState {
     pub connected_workers: u32,
     /// Of these without a block.
     pub idle_workers: u32,
+    /// Workers that are gone from the line and whose processes aren't.
+    pub ending_workers: u32,
     /// Wants a worker and lacks the resources for it.
     pub waits_for_resources: bool,
     /// The first error of a block or a worker, in words; known at the end of the run.
