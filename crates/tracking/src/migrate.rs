@@ -173,7 +173,8 @@ pub(crate) fn finish_cut(
         (true, false) => {
             // The store itself was removed by hand: what had been built from it is of no use.
             let (lock, _) = acquire(&siblings.new)?;
-            reset::remove_locked(&**files, &siblings.new, lock)?;
+            reset::empty_locked(&**files, &siblings.new, lock)?;
+            reset::remove_empty(&**files, &siblings.new)?;
             Ok(None)
         }
         (true, true) => {

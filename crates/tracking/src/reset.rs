@@ -17,16 +17,24 @@ use crate::options::OpenOptions;
 
 /// Removes the store at a path. Gives false when there is none.
 ///
-/// Files that are none of ours stay, and the directory with them.
+/// Files that are none of ours stay, and the directory with them. So does a directory to which the
+/// path is a link.
 ///
 /// # Errors
 /// Refuses what isn't a tracking store and one that a run holds.
 pub fn reset(path: &Path, options: &OpenOptions) -> Result<bool, TrackingError> {
     let files = &options.files;
+    let kind = files.kind(path);
+    // The next run comes by the link again, so what it leads to stays, as an empty directory.
+    let is_link = kind.map_err(|error| TrackingError::io(path, "looking at it", error))?
+        == Some(EntryKind::Link);
     let Some((path, lock)) = lock_existing(path, options)? else {
         return Ok(false);
     };
-    remove_locked(&**files, &path, lock)?;
+    empty_locked(&**files, &path, lock)?;
+    if !is_link {
+        remove_empty(&**files, &path)?;
+    }
     Ok(true)
 }
 
@@ -145,9 +153,9 @@ pub(crate) fn empty_store(files: &dyn Files, path: &Path) -> Result<(), Tracking
     Ok(())
 }
 
-/// Removes a store whose lock is held. From when the lock is given back another run may make a new
-/// one there, so only an empty directory is removed then.
-pub(crate) fn remove_locked(
+/// Removes a store whose lock is held, and gives the lock back. Another run may make a new store there
+/// at once, so only an empty directory may be removed afterwards.
+pub(crate) fn empty_locked(
     files: &dyn Files,
     path: &Path,
     lock: Lock,
@@ -161,7 +169,7 @@ pub(crate) fn remove_locked(
         }
     }
     drop(lock);
-    remove_empty(files, path)
+    Ok(())
 }
 
 /// Removes a store that nobody may use any more, its lock and its directory.

@@ -546,6 +546,26 @@ fn links_are_followed_unless_broken() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn a_store_behind_a_link_is_removed_and_made_again_behind_it() {
+    let scratch = Scratch::new("behind-link");
+    let (real, link) = (scratch.join("real"), scratch.join("link"));
+    fs::create_dir(&real).unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    for _ in 0..2 {
+        let mut store = open(&link, &layout()).unwrap();
+        assert!(!store.is_done(1));
+        store.record_done(1, None).unwrap();
+        store.close().unwrap();
+        assert!(real.join("done").exists());
+        assert!(bellis_tracking::reset(&link, &OpenOptions::default()).unwrap());
+        assert_eq!(fs::read_dir(&real).unwrap().count(), 0);
+    }
+    assert!(!bellis_tracking::reset(&link, &OpenOptions::default()).unwrap());
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+}
+
 #[test]
 fn paths_may_have_any_name_that_the_file_system_takes() {
     let scratch = Scratch::new("names");
