@@ -36,7 +36,7 @@ const ENDS = [
 		'ProcessExit',
 		/^the worker's process exited with code 5 in the middle of the block$/,
 	],
-	['exit', false, 'ProcessExit', /^the worker's process exited with code 5 between blocks$/],
+	['exit', false, 'ProcessExit', /^the worker's process exited with code 5 with no block in hand$/],
 	['throw', true, 'RangeError', /^boom$/],
 	['throw', false, 'RangeError', /^boom$/],
 	['stray', true, 'Error', /^stray$/],

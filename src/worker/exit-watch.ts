@@ -36,7 +36,7 @@ export class ExitWatch {
 	#report(code: number): void {
 		for (const queue of this.#queues) {
 			const [block, ...others] = queue.inHand;
-			const where = block === undefined ? 'between blocks' : 'in the middle of the block';
+			const where = block === undefined ? 'with no block in hand' : 'in the middle of the block';
 			const error = this.#uncaught ? this.#uncaught.error : exitError(code, where);
 			if (block === undefined) {
 				// nobody's block, but why the worker ends
