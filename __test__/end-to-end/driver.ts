@@ -49,6 +49,13 @@ export class Driver {
 		while (!this.out.includes(text)) await once(this.child.stdout!, 'data');
 	}
 
+	/** Settles when the run has said on stderr that it was asked to stop. */
+	async stopping(): Promise<void> {
+		while (!this.err.includes(': no more blocks are handed out')) {
+			await once(this.child.stderr!, 'data');
+		}
+	}
+
 	/** The exit code, or the signal. */
 	async ended(): Promise<number | string> {
 		const [code, signal] = await once(this.child, 'close');

@@ -76,6 +76,21 @@ export class Scratch {
 		}
 	}
 
+	/** Opens each gate as soon as a block waits for it, until something has happened. */
+	async openAsAsked(until: Promise<unknown>): Promise<void> {
+		const watcher = watch(this.dir);
+		const open = () => {
+			for (const name of readdirSync(this.dir)) {
+				const [, gate] = /^(.+)\.waits\.\d+$/.exec(name) ?? [];
+				if (gate !== undefined && !existsSync(this.path(gate))) this.open(gate);
+			}
+		};
+		watcher.on('change', open);
+		open();
+		await until;
+		watcher.close();
+	}
+
 	/** Opens a gate that blocks wait for. */
 	open(name: string): void {
 		writeFileSync(this.path(name), '');

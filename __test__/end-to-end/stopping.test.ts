@@ -59,12 +59,23 @@ for (const [signal, code] of [
 }
 
 test("Workers that get the group's SIGINT lose no try: blocks that finish within the grace are marked", async (t) => {
-	const { scratch, driver, waiting } = halfway(t, { run: { shutdownGraceMs: 60_000 } });
-	await waiting;
+	const scratch = new Scratch(t);
+	// A gate for each, so that what waits in a worker's hands behind an open one isn't run in no time.
+	const deeds = Object.fromEntries(
+		Array.from({ length: 12 }, (_, i) => [
+			i + 8,
+			{ do: 'gate', file: scratch.path(`gate-${i + 8}`) },
+		]),
+	);
+	const more = { task: { maxWorkers: 4 }, run: { shutdownGraceMs: 60_000 } };
+	const driver = new Driver(t, scratch, { blocks: 20, deeds, ...more });
+	await scratch.madeLike(/^gate-\d+\.waits\./, 4);
 	driver.signalGroup('SIGINT');
-	await driver.printed('signal seen');
-	scratch.open('gate');
-	t.is(await driver.ended(), 130);
+	await driver.stopping();
+	const ended = driver.ended();
+	const watching = scratch.openAsAsked(ended);
+	t.is(await ended, 130);
+	await watching;
 	// A worker that hears of the end only after its block begins another one, which then has to count too.
 	const ran = scratch.lines().length;
 	t.true(ran >= 12, `${ran}`);

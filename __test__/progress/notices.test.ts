@@ -44,7 +44,7 @@ test('a run that was asked to stop says what comes next', (t) => {
 	);
 	t.is(
 		stoppingText({ ...stopping, signal: 'SIGTERM', serial: true }),
-		'SIGTERM: the run ends after the block that is running',
+		'SIGTERM: the run ends after the block that is running; one that awaits something has 5.0 s',
 	);
 });
 

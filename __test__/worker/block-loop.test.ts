@@ -214,16 +214,21 @@ test('several blocks are awaited at once, never more than allowed', async (t) =>
 
 test('a block that threw lets those beside it finish before the worker ends', async (t) => {
 	const queue = new ScriptedQueue([0, 1, 2]);
+	let fail: (error: Error) => void = () => {};
 	let finish: () => void = () => {};
 	const loop = runBlocks(
 		queue,
 		work(
 			(block) =>
-				block.index === 0
-					? Promise.reject(new Error('boom'))
-					: new Promise<void>((resolve) => {
-							finish = resolve;
-						}),
+				new Promise<void>((resolve, reject) => {
+					if (block.index === 0) {
+						fail = reject;
+						return;
+					}
+					finish = resolve;
+					// Not before the one beside it runs: a busy loop may leave the machine to others in between.
+					fail(new Error('boom'));
+				}),
 			{ concurrency: 2, stopOnError: true },
 		),
 	);

@@ -69,7 +69,10 @@ export interface StoppingRun {
 /** That the request to stop has arrived, and what comes next: otherwise nothing seems to happen. */
 export function stoppingText({ signal, graceMs, serial }: StoppingRun): string {
 	const why = signal ?? 'aborted';
-	if (serial) return `${why}: the run ends after the block that is running`;
+	if (serial) {
+		const wait = formatDuration(graceMs / 1000);
+		return `${why}: the run ends after the block that is running; one that awaits something has ${wait}`;
+	}
 	const sooner = signal === null ? '' : '; another signal ends them at once';
 	const grace =
 		graceMs > 0
