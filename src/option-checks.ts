@@ -81,7 +81,9 @@ export const anyFunction: Check<Function> = (value, path) => {
 	return value;
 };
 
-/** A list of strings. */
+/** A function that gives the time in seconds. */
+export const clock: Check<() => number> = (value, path) => anyFunction(value, path) as () => number;
+
 /** Something with a method `write`, such as a stream. */
 export const textSink: Check<TextSink> = (value, path) => {
 	const { write } = (value ?? {}) as Partial<TextSink>;
@@ -89,6 +91,7 @@ export const textSink: Check<TextSink> = (value, path) => {
 	return value as TextSink;
 };
 
+/** A list of strings. */
 export const strings: Check<readonly string[]> = (value, path) => {
 	if (!Array.isArray(value)) throw refusal(path, 'an array of strings', value);
 	for (const [i, entry] of value.entries()) {

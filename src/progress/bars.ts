@@ -1,6 +1,6 @@
 import { writeLeniently } from '../lenient-write.js';
-import { anyFunction, boolean, textSink } from '../option-checks.js';
-import { type Check, option, readOptions } from '../option-table.js';
+import { boolean, clock, textSink } from '../option-checks.js';
+import { option, readOptions } from '../option-table.js';
 import { BarArea } from './bar-area.js';
 import { barLine, progressSymbol } from './bar-line.js';
 import { symbolPaint } from './colours.js';
@@ -21,7 +21,7 @@ const monotonicSeconds = () => performance.now() / 1000;
 
 const OPTIONS = {
 	colour: option(boolean, true),
-	now: option(anyFunction as Check<unknown> as Check<() => number>, monotonicSeconds),
+	now: option(clock, monotonicSeconds),
 };
 
 /**

@@ -1,8 +1,8 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { ValidationError } from '../errors.js';
 import { type TextSink, writeLeniently } from '../lenient-write.js';
-import { anyFunction, filePath, textSink } from '../option-checks.js';
-import { type Check, optional, type Resolved, readOptions } from '../option-table.js';
+import { clock, filePath, textSink } from '../option-checks.js';
+import { optional, type Resolved, readOptions } from '../option-table.js';
 import { type Counts, entriesOf, type ProgressObserver } from './observer.js';
 
 /** Where the lines go: a file, or a stream; by default stdout. */
@@ -18,7 +18,7 @@ export interface JsonProgressOptions {
 const OPTIONS = {
 	path: optional(filePath),
 	stream: optional(textSink),
-	now: optional(anyFunction as Check<unknown> as Check<() => number>),
+	now: optional(clock),
 };
 
 /**
