@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { Roi } from '../../src/geometry/roi.js';
 import { Server } from '../../src/run/server.js';
 import { Task } from '../../src/task/task.js';
@@ -27,32 +27,36 @@ test('a client that pauses between two blocks keeps none from others, and its pr
 	t.is(readFileSync(`${scratch.calls}.pauses`, 'utf8'), 'over');
 });
 
+/** Two workers get to every block although one of them waits at the gate until they have. */
+async function runsEachPastGate(
+	t: ExecutionContext,
+	scratch: Scratch,
+	blocks: number,
+	deeds: Record<number, unknown>,
+) {
+	const task = line(scratch, blocks, deeds, { maxWorkers: 2 });
+	const run = new Server().runBlockwise(task, scratch.quiet);
+	while (scratch.lines().length < blocks) await new Promise((resolve) => setTimeout(resolve, 5));
+	scratch.open('gate');
+	const { line: state } = await run;
+	t.is(state!.completed, blocks);
+	t.deepEqual(Object.values(scratch.callsOf()), new Array(blocks).fill(1));
+}
+
 test('long blocks wait for nobody: each is taken by a worker that is free', async (t) => {
 	const scratch = new Scratch(t);
 	// block 0 lasts until all the others are done, which its worker must not have in hand
 	const deeds = { 0: { do: 'gate', file: scratch.path('gate') } };
 	const short = { do: 'sleep', ms: 12 };
 	for (let block = 1; block < 40; block++) Object.assign(deeds, { [block]: short });
-	const task = line(scratch, 40, deeds, { maxWorkers: 2 });
-	const run = new Server().runBlockwise(task, scratch.quiet);
-	while (scratch.lines().length < 40) await new Promise((resolve) => setTimeout(resolve, 5));
-	scratch.open('gate');
-	const { line: state } = await run;
-	t.is(state!.completed, 40);
-	t.deepEqual(Object.values(scratch.callsOf()), new Array(40).fill(1));
+	await runsEachPastGate(t, scratch, 40, deeds);
 });
 
 test('short blocks behind a long one are taken back for a worker that is free', async (t) => {
 	const scratch = new Scratch(t);
 	// so many come at once that some are in the worker's hands when it meets the long one
 	const deeds = { 700: { do: 'gateSync', file: scratch.path('gate') } };
-	const task = line(scratch, 2_000, deeds, { maxWorkers: 2 });
-	const run = new Server().runBlockwise(task, scratch.quiet);
-	while (scratch.lines().length < 2_000) await new Promise((resolve) => setTimeout(resolve, 5));
-	scratch.open('gate');
-	const { line: state } = await run;
-	t.is(state!.completed, 2_000);
-	t.true(Object.values(scratch.callsOf()).every((calls) => calls === 1));
+	await runsEachPastGate(t, scratch, 2_000, deeds);
 });
 
 for (const concurrency of [1, 3]) {

@@ -158,6 +158,17 @@ test('the last run is reported, the ones before are kept, other lines are left o
 	t.deepEqual(parseRunRecords([]), []);
 });
 
+/** What one measured block cost. */
+const resourcesWith = (notes: string[]) => ({
+	wall: distributionOf([1]),
+	cpu: distributionOf([1]),
+	peakRssBytes: distributionOf([1]),
+	ioReadBytes: distributionOf([1]),
+	ioWriteBytes: distributionOf([1]),
+	maxPeakRssBytes: 1,
+	notes,
+});
+
 test('a line in which any value is missing or of another kind is left out', (t) => {
 	const failures = [
 		{
@@ -166,15 +177,7 @@ test('a line in which any value is missing or of another kind is left out', (t) 
 		},
 		{ block: null, workerId: 4, attempt: 1, name: 'Error', message: 'm', stack: 's' },
 	];
-	const resources = {
-		wall: distributionOf([1]),
-		cpu: distributionOf([1]),
-		peakRssBytes: distributionOf([1]),
-		ioReadBytes: distributionOf([1]),
-		ioWriteBytes: distributionOf([1]),
-		maxPeakRssBytes: 1,
-		notes: ['n'],
-	};
+	const resources = resourcesWith(['n']);
 	const line = formatRunRecord(report({ failures, resources }), run);
 	t.is(parseRunRecords([line]).length, 1);
 	t.deepEqual(read([line]).failures, failures);
@@ -218,15 +221,7 @@ test('a line in which any value is missing or of another kind is left out', (t) 
 
 test('every name in the file is documented', (t) => {
 	const documented = readFileSync(new URL('../../RUN_RECORDS.md', import.meta.url), 'utf8');
-	const resources = {
-		wall: distributionOf([1]),
-		cpu: distributionOf([1]),
-		peakRssBytes: distributionOf([1]),
-		ioReadBytes: distributionOf([1]),
-		ioWriteBytes: distributionOf([1]),
-		maxPeakRssBytes: 1,
-		notes: [],
-	};
+	const resources = resourcesWith([]);
 	const names = new Set<string>();
 	JSON.parse(formatRunRecord(report({ resources }), run), (name, value) => {
 		if (name !== '' && Number.isNaN(Number(name))) names.add(name);

@@ -10,20 +10,9 @@ use crate::stage::{workers, Stage, Told};
 
 const SECOND: Nanos = Nanos::from_secs(1);
 
-/// One worker at its first block.
-fn at_work(blocks: u64, task: TaskConfig) -> (Stage, bellis_core::run::ConnectionId) {
-    let max_workers = task.max_workers;
-    let mut stage = Stage::with(blocks, task);
-    stage.begin_with(max_workers);
-    stage.started(0, true);
-    let (conn, granted) = stage.arrive(0);
-    assert_eq!(granted, [0]);
-    (stage, conn)
-}
-
 /// One worker with several blocks in its hands, of which it runs the first.
 fn with_full_hands() -> (Stage, bellis_core::run::ConnectionId, Vec<u64>) {
-    let (mut stage, conn) = at_work(12, workers(1));
+    let (mut stage, conn) = Stage::at_work(12, workers(1));
     let mut result = stage.result(0, bellis_core::run::BlockStatus::Success);
     stage.now = Nanos::from_millis(1);
     (result.started, result.ended) = (stage.now - Nanos::from_micros(300), stage.now);
@@ -38,7 +27,7 @@ fn with_full_hands() -> (Stage, bellis_core::run::ConnectionId, Vec<u64>) {
 
 #[test]
 fn a_local_worker_is_killed_before_its_block_goes_on() {
-    let (mut stage, conn) = at_work(3, workers(2));
+    let (mut stage, conn) = Stage::at_work(3, workers(2));
     let (other, _) = stage.arrive(1);
     stage.cut(conn);
     stage.expect([Told::Kill(0, KillReason::Lost)]);
@@ -61,7 +50,7 @@ fn a_local_worker_is_killed_before_its_block_goes_on() {
 
 #[test]
 fn a_kill_that_nobody_confirms_is_believed_in_the_end() {
-    let (mut stage, conn) = at_work(1, workers(1));
+    let (mut stage, conn) = Stage::at_work(1, workers(1));
     stage.cut(conn);
     stage.expect([Told::Kill(0, KillReason::Lost)]);
     stage.wait(SECOND.times(4));
@@ -155,7 +144,7 @@ fn what_a_silent_worker_wrote_down_says_which_block_ran_and_which_are_done() {
 
 #[test]
 fn a_block_that_ran_too_long_stays_late_whatever_its_worker_wrote_down() {
-    let (mut stage, conn) = at_work(2, workers(1));
+    let (mut stage, conn) = Stage::at_work(2, workers(1));
     let late = stage.result(0, BlockStatus::TimedOut);
     stage.tell(bellis_core::run::Event::Released {
         conn,
@@ -184,7 +173,7 @@ fn last_words_say_which_block_ran() {
 
 #[test]
 fn a_worker_that_ends_between_blocks_costs_no_try() {
-    let (mut stage, conn) = at_work(4, workers(1));
+    let (mut stage, conn) = Stage::at_work(4, workers(1));
     stage.cut_while(conn, &[]);
     stage.expect([Told::Kill(0, KillReason::Lost)]);
     stage.exit(0, ExitKind::Code(7));
@@ -197,7 +186,7 @@ fn a_worker_that_ends_between_blocks_costs_no_try() {
 
 #[test]
 fn silence_for_five_seconds_is_death() {
-    let (mut stage, conn) = at_work(1, workers(1));
+    let (mut stage, conn) = Stage::at_work(1, workers(1));
     stage.wait(SECOND.times(3));
     stage.heartbeat(conn, &[(0, SECOND)]);
     stage.wait(Nanos::from_millis(4_900));
@@ -219,7 +208,7 @@ fn silence_for_five_seconds_is_death() {
 
 #[test]
 fn a_driver_that_was_held_up_takes_nobody_for_dead() {
-    let (mut stage, conn) = at_work(1, workers(1));
+    let (mut stage, conn) = Stage::at_work(1, workers(1));
     stage.now = stage.now + SECOND.times(20);
     stage.tell(bellis_core::run::Event::Tick);
     stage.expect_nothing();
@@ -279,7 +268,7 @@ fn a_remote_worker_that_comes_too_late_is_sent_home() {
 
 #[test]
 fn a_worker_may_come_back_before_the_break_was_noticed() {
-    let (mut stage, conn) = at_work(1, workers(1));
+    let (mut stage, conn) = Stage::at_work(1, workers(1));
     let back = stage.resume(conn, &[0]);
     stage.expect([
         Told::Close(conn, CloseReason::Replaced),
@@ -299,7 +288,7 @@ fn a_block_past_its_deadline_is_reclaimed_and_the_late_answer_ignored() {
         timeout: SECOND.times(10),
         ..workers(1)
     };
-    let (mut stage, conn) = at_work(1, task);
+    let (mut stage, conn) = Stage::at_work(1, task);
     for _ in 0..11 {
         stage.wait(SECOND);
         stage.expect_nothing();
@@ -328,7 +317,7 @@ fn a_block_past_its_deadline_is_reclaimed_and_the_late_answer_ignored() {
 
 #[test]
 fn the_workers_own_watchdog_counts_as_a_timeout_and_its_death_is_awaited() {
-    let (mut stage, conn) = at_work(1, workers(1));
+    let (mut stage, conn) = Stage::at_work(1, workers(1));
     let result = stage.result(0, bellis_core::run::BlockStatus::TimedOut);
     stage.tell(bellis_core::run::Event::Released {
         conn,
@@ -351,7 +340,7 @@ fn a_worker_that_keeps_a_block_without_starting_it_gives_it_back_and_goes_the_se
         timeout: SECOND.times(3),
         ..workers(1)
     };
-    let (mut stage, conn) = at_work(1, task);
+    let (mut stage, conn) = Stage::at_work(1, task);
     let dawdle = |stage: &mut Stage| {
         while stage.peek().is_none() {
             stage.heartbeat(conn, &[]);
@@ -381,7 +370,7 @@ fn a_block_that_wont_come_back_has_started_and_has_a_deadline() {
         timeout: SECOND.times(3),
         ..workers(1)
     };
-    let (mut stage, conn) = at_work(1, task);
+    let (mut stage, conn) = Stage::at_work(1, task);
     let mut reclaimed = false;
     for _ in 0..14 {
         stage.wait(SECOND);
@@ -464,7 +453,7 @@ fn a_block_that_ended_its_worker_has_no_company_from_then_on() {
 
 #[test]
 fn a_block_called_failed_without_a_throw_says_nothing_against_its_worker() {
-    let (mut stage, conn) = at_work(2, workers(1));
+    let (mut stage, conn) = Stage::at_work(2, workers(1));
     let result = stage.result(0, bellis_core::run::BlockStatus::Failed);
     stage.tell(bellis_core::run::Event::Released {
         conn,

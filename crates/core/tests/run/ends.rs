@@ -40,10 +40,7 @@ fn an_interrupt_lets_running_blocks_finish_and_costs_no_try() {
 
 #[test]
 fn the_grace_of_an_interrupt_ends() {
-    let mut stage = Stage::with(3, workers(1));
-    stage.begin_with(1);
-    stage.started(0, true);
-    let (conn, _) = stage.arrive(0);
+    let (mut stage, conn) = Stage::at_work(3, workers(1));
     stage.tell(Event::Interrupt);
     stage.expect([Told::Shutdown(conn, ShutdownReason::Interrupted)]);
     // Twice within a second is once.
@@ -87,10 +84,7 @@ fn nobody_waits_for_the_end_of_a_submitted_worker_that_nobody_will_see() {
 
 #[test]
 fn a_second_interrupt_after_a_second_ends_the_grace() {
-    let mut stage = Stage::with(3, workers(1));
-    stage.begin_with(1);
-    stage.started(0, true);
-    let (conn, _) = stage.arrive(0);
+    let (mut stage, conn) = Stage::at_work(3, workers(1));
     stage.tell(Event::Interrupt);
     stage.expect([Told::Shutdown(conn, ShutdownReason::Interrupted)]);
     stage.now = stage.now + Nanos::from_millis(1_100);
@@ -179,16 +173,13 @@ fn a_setup_that_throws_is_a_failing_start() {
 
 #[test]
 fn a_worker_that_does_not_leave_is_killed() {
-    let mut stage = Stage::with(
+    let (mut stage, conn) = Stage::at_work(
         1,
         TaskConfig {
             timeout: Nanos::from_secs(3),
             ..workers(1)
         },
     );
-    stage.begin_with(1);
-    stage.started(0, true);
-    let (conn, _) = stage.arrive(0);
     stage.succeed(conn, &[0]);
     stage.expect([
         Told::TaskFinished(0),
@@ -215,10 +206,7 @@ fn a_worker_that_does_not_leave_is_killed() {
 
 #[test]
 fn an_interrupt_ends_the_patience_with_those_who_are_leaving() {
-    let mut stage = Stage::with(1, workers(1));
-    stage.begin_with(1);
-    stage.started(0, true);
-    let (conn, _) = stage.arrive(0);
+    let (mut stage, conn) = Stage::at_work(1, workers(1));
     stage.succeed(conn, &[0]);
     stage.expect([
         Told::TaskFinished(0),
@@ -238,16 +226,13 @@ fn an_interrupt_ends_the_patience_with_those_who_are_leaving() {
 
 #[test]
 fn a_process_that_outlives_its_goodbye_is_killed_in_the_end() {
-    let mut stage = Stage::with(
+    let (mut stage, conn) = Stage::at_work(
         1,
         TaskConfig {
             timeout: Nanos::from_secs(3),
             ..workers(1)
         },
     );
-    stage.begin_with(1);
-    stage.started(0, true);
-    let (conn, _) = stage.arrive(0);
     stage.succeed(conn, &[0]);
     stage.expect([
         Told::TaskFinished(0),

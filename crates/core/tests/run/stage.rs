@@ -54,6 +54,18 @@ impl Stage {
         Stage::new(Graph::row(blocks), RunConfig::new(vec![task]))
     }
 
+    /// As many blocks, and one worker at the first of them. The others that may work have been started.
+    #[track_caller]
+    pub(crate) fn at_work(blocks: u64, task: TaskConfig) -> (Stage, ConnectionId) {
+        let max_workers = task.max_workers;
+        let mut stage = Stage::with(blocks, task);
+        stage.begin_with(max_workers);
+        stage.started(0, true);
+        let (conn, granted) = stage.arrive(0);
+        assert_eq!(granted, [0]);
+        (stage, conn)
+    }
+
     /// Tells an event. Everything said before must have been expected.
     pub(crate) fn tell(&mut self, event: Event<'_>) {
         assert!(self.told.is_empty(), "nobody expected {:?}", self.told);
